@@ -1,0 +1,44 @@
+import { closest, distance } from 'fastest-levenshtein';
+
+/** The closed set of reasons why wirefault refuses something. */
+export type WirefaultErrorCode = 'bad_option' | 'bad_script' | 'port_in_use' | 'listen_failed' | 'plan_impossible';
+
+/**
+ * The one error that wirefault throws at its callers.
+ * `message` is a single line that says what is wrong, where, and what is allowed.
+ */
+export class WirefaultError extends Error {
+  readonly code: WirefaultErrorCode;
+
+  constructor(code: WirefaultErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'WirefaultError';
+    this.code = code;
+  }
+}
+
+/** `did you mean "x"?` for a word that isn't one of `known`, or `undefined` where nothing is near. */
+export function suggestion(word: string, known: readonly string[]): string | undefined {
+  if (known.length === 0) return undefined;
+  const near = closest(word.toLowerCase(), known as string[]);
+  // A third of the word may be wrong: enough for typos, not enough to suggest something unrelated.
+  return distance(word.toLowerCase(), near) <= Math.max(2, Math.floor(word.length / 3))
+    ? `did you mean "${near}"?`
+    : undefined;
+}
+
+/** One line for `unknown behavior "x"` and its like: the word, the nearest right one, and what exists. */
+export function unknownWord(what: string, word: string, known: readonly string[]): string {
+  const near = suggestion(word, known);
+  return `unknown ${what} "${word}"${near ? `, ${near}` : ''} (known: ${known.join(', ')})`;
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** The `code` of a Node system error (`ECONNRESET`), where there is one. */
+export function errnoOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+}

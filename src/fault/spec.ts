@@ -1,0 +1,62 @@
+import type { ErrorKind, OddEvent, Role } from '../sse/dialect.js';
+import type { Finish } from '../sse/turn.js';
+import type { Position } from './position.js';
+
+/**
+ * What a behavior means, as plain data. Layers are touched independently: the turn, its events, the head,
+ * the pace, and where and how the answer is cut.
+ */
+
+/** How the connection ends. */
+export type Teardown =
+  /** Settle, pause, then close with SO_LINGER 0: a true RST. */
+  | 'rst'
+  /** The HTTP framing ends correctly, the protocol does not; the connection stays usable. */
+  | 'eof'
+  /** Open and silent until the client goes or the server stops. */
+  | 'stall'
+  /** The answer was complete; wait for the next request. */
+  | 'keep_alive';
+
+/** The turn by reference to the options that hold its words. */
+export interface TurnShape {
+  readonly text: 'success' | 'partial' | 'none';
+  readonly reasoning?: true;
+  readonly toolCalls?: 1 | 2;
+  readonly finish: Finish;
+}
+
+export type Answer =
+  | { readonly kind: 'turn'; readonly turn: TurnShape }
+  /** The provider's own HTTP error, with this message. */
+  | { readonly kind: 'http_error'; readonly error: ErrorKind; readonly message: string };
+
+/** Changes to the list of events, applied in order. A body that isn't a stream is one event, and is replaced. */
+export type EventEdit =
+  | { readonly op: 'keep'; readonly roles: readonly Role[] }
+  | { readonly op: 'insert'; readonly event: OddEvent; readonly before: Role };
+
+export interface Cut {
+  readonly at: Position;
+  readonly teardown: Exclude<Teardown, 'keep_alive'>;
+  /** The option that says how long to pause before the teardown. */
+  readonly delay?: 'disconnectDelayMs';
+}
+
+export interface AnswerFault {
+  readonly kind: 'answer';
+  readonly answer: Answer;
+  readonly edits?: readonly EventEdit[];
+  /** The content types of streams and JSON bodies change places. */
+  readonly contentType?: 'swapped';
+  /** `chunkDelayMs` after each delta; otherwise all is written at once. */
+  readonly pace?: 'deltas';
+  readonly cut?: Cut;
+}
+
+export type FaultSpec =
+  | AnswerFault
+  /** The port is closed for `listenDelayMs`. */
+  | { readonly kind: 'refuse' }
+  /** A weighted, seeded draw among the behaviors that answer. */
+  | { readonly kind: 'draw' };

@@ -1,0 +1,13 @@
+/** The public library. */
+export { WirefaultError, type WirefaultErrorCode } from './errors.js';
+export type { Outcome, RequestRecord, ServerEvent } from './events.js';
+export {
+  BEHAVIOR_NAMES,
+  type BehaviorName,
+  CONCRETE_BEHAVIOR_NAMES,
+  type ConcreteBehaviorName,
+  DEFAULT_RANDOM_WEIGHTS,
+  type RandomWeights,
+} from './fault/catalogue.js';
+export { MAX_TIMER_MS } from './options.js';
+export { type FaultServer, type FaultServerOptions, startFaultServer } from './server.js';

@@ -1,0 +1,170 @@
+import type { Socket } from 'node:net';
+import type { WirePlan } from '../fault/plan.js';
+import { badRequestReply, replyPlan } from '../http/reply.js';
+import type { BadRequest, Request } from '../http/request.js';
+import { type ParserLimits, type RequestParser, requestParser } from '../http/request-parser.js';
+import { type Playback, type PlayEnd, play } from './player.js';
+
+/**
+ * One accepted connection: requests in, plans played, one after the other in the order of the requests
+ * (RFC 9112, section 9.3.2). What the bytes mean is the parser's matter, what is answered the handler's.
+ */
+export interface Job {
+  readonly plan: WirePlan;
+  onLast?(): void;
+  onEnd?(end: PlayEnd): void;
+}
+
+export interface ConnectionDeps {
+  readonly limits: ParserLimits;
+  /** From the first byte of a request to its last; 0 for no limit. */
+  readonly requestTimeoutMs: number;
+  handle(request: Request): Job;
+  onBad(bad: BadRequest): void;
+}
+
+export interface Connection {
+  /** Ends what is going on, now. */
+  destroy(): void;
+}
+
+/** Requests that were read ahead of their turn; beyond that the client has to wait. */
+const MAX_QUEUED = 16;
+
+/**
+ * How long a closed connection is still read, so that bytes under way don't turn our FIN into a reset that makes the
+ * client lose the answer (RFC 9112, section 9.6).
+ */
+const LINGER_MS = 1000;
+
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+
+type Queued =
+  | { readonly kind: 'request'; readonly request: Request }
+  | { readonly kind: 'bad'; readonly bad: BadRequest };
+
+export function serveConnection(socket: Socket, deps: ConnectionDeps): Connection {
+  const queue: Queued[] = [];
+  let parser: RequestParser | undefined;
+  let playback: Playback | undefined;
+  let requestTimer: NodeJS.Timeout | undefined;
+  let lingerTimer: NodeJS.Timeout | undefined;
+  /** No more requests are taken from this connection. */
+  let closing = false;
+  let clientEnded = false;
+  let continueWanted = false;
+
+  socket.on('data', (bytes) => {
+    if (closing) return; // lingering: read and dropped
+    // The parser lives only while it is needed: 10,000 stalled connections keep none.
+    parser ??= requestParser(deps.limits, {
+      onExpectContinue: () => {
+        continueWanted = true;
+      },
+      onRequest: (request) => {
+        continueWanted = false;
+        disarm();
+        enqueue({ kind: 'request', request });
+      },
+      onBad: refuse,
+    });
+    parser.feed(bytes);
+    if (!parser.midRequest) {
+      parser = undefined;
+      disarm();
+    } else if (deps.requestTimeoutMs > 0) {
+      requestTimer ??= setTimeout(
+        () => refuse({ status: 408, reason: `the request was not complete after ${deps.requestTimeoutMs} ms` }),
+        deps.requestTimeoutMs,
+      );
+    }
+    next();
+  });
+
+  socket.on('end', () => {
+    clientEnded = true;
+    if (parser?.midRequest) refuse({ status: 400, reason: 'the connection ended inside a request' });
+    playback?.clientEnded();
+    next();
+  });
+
+  // The error says no more than the close that follows it.
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    disarm();
+    clearTimeout(lingerTimer);
+    queue.length = 0;
+    playback?.abort('client');
+  });
+
+  function disarm(): void {
+    clearTimeout(requestTimer);
+    requestTimer = undefined;
+  }
+
+  function refuse(bad: BadRequest): void {
+    if (closing) return;
+    disarm();
+    parser = undefined;
+    enqueue({ kind: 'bad', bad });
+    next();
+  }
+
+  function enqueue(item: Queued): void {
+    queue.push(item);
+    if (queue.length === MAX_QUEUED) socket.pause();
+  }
+
+  function next(): void {
+    if (playback || socket.destroyed) return;
+    const item = queue.shift();
+    if (queue.length < MAX_QUEUED) socket.resume();
+    if (!item) {
+      if (closing || clientEnded) return finish();
+      if (continueWanted) {
+        continueWanted = false;
+        socket.write(CONTINUE);
+      }
+      return;
+    }
+    if (item.kind === 'bad') {
+      closing = true;
+      queue.length = 0;
+      deps.onBad(item.bad);
+      return start({ plan: replyPlan(badRequestReply(item.bad), { keepAlive: false }) }, false);
+    }
+    start(deps.handle(item.request), item.request.keepAlive);
+  }
+
+  function start(job: Job, keepAlive: boolean): void {
+    playback = play(socket, job.plan, {
+      onLast: () => job.onLast?.(),
+      onEnd: (end) => {
+        playback = undefined;
+        job.onEnd?.(end);
+        if (end.how !== 'done') return socket.destroyed ? undefined : finish();
+        if (!keepAlive) {
+          closing = true;
+          queue.length = 0;
+        }
+        next();
+      },
+    });
+  }
+
+  /** Sends FIN after what was written, and reads on for a while. */
+  function finish(): void {
+    if (socket.destroyed || lingerTimer) return;
+    closing = true;
+    socket.end();
+    if (clientEnded) return;
+    lingerTimer = setTimeout(() => socket.destroy(), LINGER_MS);
+  }
+
+  return {
+    destroy: () => {
+      playback?.abort('server');
+      socket.destroy();
+    },
+  };
+}

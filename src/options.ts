@@ -1,0 +1,228 @@
+import { randomInt } from 'node:crypto';
+import { z } from 'zod';
+import { unknownWord, WirefaultError } from './errors.js';
+import {
+  BEHAVIOR_NAMES,
+  type BehaviorName,
+  behaviorNamed,
+  CONCRETE_BEHAVIOR_NAMES,
+  DEFAULT_RANDOM_WEIGHTS,
+  type RandomWeights,
+} from './fault/catalogue.js';
+import type { Content } from './fault/plan.js';
+import { type Script, scriptOf } from './fault/script.js';
+import { FIDELITIES, type Fidelity, KEY_ORDERS, type KeyOrder } from './sse/dialect.js';
+
+/** Node's timers hold at most a signed 32-bit number of milliseconds; a longer one would fire at once. */
+export const MAX_TIMER_MS = 2_147_483_647;
+
+/** A simple option: what it may be, in zod's words and in ours. The command line makes its flags from these rows. */
+interface OptionRow<T> {
+  /** What the flag takes, for `--help`. */
+  readonly argument: string;
+  readonly meaning: string;
+  /** What is allowed, to be read after "expected". */
+  readonly allowed: string;
+  readonly schema: z.ZodType<T>;
+  /** From the command line's text; what isn't understood is left as it is, for the schema to refuse. */
+  readonly parse: (text: string) => unknown;
+}
+
+const asText = (text: string): unknown => text;
+const asNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text);
+
+function integer(min: number, max: number, meaning: string, unit = ''): OptionRow<number> {
+  return {
+    argument: unit === 'milliseconds' ? '<ms>' : unit === 'bytes' ? '<bytes>' : '<n>',
+    meaning,
+    allowed: `a whole number${unit ? ` of ${unit}` : ''} from ${min} to ${max}`,
+    schema: z.int().min(min).max(max),
+    parse: asNumber,
+  };
+}
+
+const delay = (meaning: string): OptionRow<number> => integer(0, MAX_TIMER_MS, meaning, 'milliseconds');
+
+function text(meaning: string, allowed = 'text', schema: z.ZodType<string> = z.string()): OptionRow<string> {
+  return { argument: '<text>', meaning, allowed, schema, parse: asText };
+}
+
+const visibleAscii = z.string().regex(/^[\x21-\x7e]+$/);
+
+function isJsonObject(value: string): boolean {
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+  } catch {
+    return false;
+  }
+}
+
+/** The simple options, in the order of `--help`. Names are those of the library; the flags are the same in kebab-case. */
+export const OPTION_ROWS = {
+  host: text('address to listen on', 'a host name or an IP address', z.string().min(1)),
+  port: integer(0, 65_535, 'port to listen on; 0 for a free one'),
+  apiKey: text(
+    'bearer token that requests must have; without it any will do',
+    'visible ASCII characters without spaces',
+    visibleAscii,
+  ),
+  listenDelayMs: delay('how long connection_refused keeps the port closed'),
+  successText: text('text of a whole answer'),
+  partialText: text('text before a cut'),
+  reasoningText: text('reasoning before the answer'),
+  chunkSize: integer(1, 1_000_000, 'code points in one delta'),
+  chunkDelayMs: delay('pause after each delta of a paced answer'),
+  disconnectDelayMs: delay('pause before a reset'),
+  retryAfterMs: integer(1, MAX_TIMER_MS, 'what rate_limit tells the client to wait', 'milliseconds'),
+  requestId: text(
+    "id in the provider's request-id header instead of a drawn one",
+    'visible ASCII characters without spaces',
+    visibleAscii,
+  ),
+  toolName: text('name of the called tool', 'text that is not empty', z.string().min(1)),
+  toolArguments: text('arguments of the called tool', 'the text of a JSON object', z.string().refine(isJsonObject)),
+  fidelity: {
+    argument: '<level>',
+    meaning: "full: today's provider with masking fields and all headers; plain: only what a client needs",
+    allowed: `one of ${FIDELITIES.join(', ')}`,
+    schema: z.enum(FIDELITIES),
+    parse: asText,
+  } satisfies OptionRow<Fidelity>,
+  keyOrder: {
+    argument: '<order>',
+    meaning: "order of the keys in the Responses API's events: sorted as today, or declared as until December 2025",
+    allowed: `one of ${KEY_ORDERS.join(', ')}`,
+    schema: z.enum(KEY_ORDERS),
+    parse: asText,
+  } satisfies OptionRow<KeyOrder>,
+  maxHeadBytes: integer(256, 16_777_216, 'largest request head; 431 beyond', 'bytes'),
+  maxBodyBytes: integer(0, 1_073_741_824, 'largest request body; 413 beyond', 'bytes'),
+  requestTimeoutMs: delay('time for a request from its first byte to its last; 408 beyond; 0 for no limit'),
+} as const satisfies Record<string, OptionRow<unknown>>;
+
+export type SimpleOptionName = keyof typeof OPTION_ROWS;
+type SimpleOptions = { readonly [K in SimpleOptionName]: z.output<(typeof OPTION_ROWS)[K]['schema']> };
+
+/** Defaults of the library. The command line differs in the port alone. */
+export const DEFAULTS = {
+  host: '127.0.0.1',
+  port: 0,
+  apiKey: undefined,
+  listenDelayMs: 750,
+  successText: 'mock response recovered',
+  partialText: 'discarded partial response',
+  reasoningText: 'mock reasoning',
+  chunkSize: 8,
+  chunkDelayMs: 25,
+  disconnectDelayMs: 10,
+  retryAfterMs: 1000,
+  requestId: undefined,
+  toolName: 'mock_tool',
+  toolArguments: '{"value":"mock"}',
+  fidelity: 'full',
+  keyOrder: 'sorted',
+  maxHeadBytes: 65_536,
+  maxBodyBytes: 67_108_864,
+  requestTimeoutMs: 60_000,
+} as const satisfies { readonly [K in SimpleOptionName]: SimpleOptions[K] | undefined };
+
+/** Options that decide which behavior a request gets. */
+export interface ScriptOptions {
+  /** Behaviors in the order of the requests; `['success']`, repeated, by default. */
+  readonly sequence?: readonly BehaviorName[];
+  /** Reuse the last behavior for ever instead of answering 500 `MOCK_SCRIPT_EXHAUSTED`. Default: false with a `sequence`. */
+  readonly repeatLast?: boolean;
+  /** Unsigned 32-bit; drawn and told where absent. Needs `random` in the sequence. */
+  readonly randomSeed?: number;
+  /** Relative shares for `random`; default `DEFAULT_RANDOM_WEIGHTS`. Needs `random` in the sequence. */
+  readonly randomWeights?: RandomWeights;
+}
+
+export interface ResolvedOptions extends Content {
+  readonly host: string;
+  readonly port: number;
+  readonly apiKey: string | undefined;
+  readonly listenDelayMs: number;
+  readonly chunkSize: number;
+  readonly requestId: string | undefined;
+  readonly fidelity: Fidelity;
+  readonly keyOrder: KeyOrder;
+  readonly maxHeadBytes: number;
+  readonly maxBodyBytes: number;
+  readonly requestTimeoutMs: number;
+  readonly script: Script;
+}
+
+/** Simple options as a caller may give them. */
+export type GivenOptions = { readonly [K in SimpleOptionName]?: SimpleOptions[K] | undefined } & ScriptOptions;
+
+const SCRIPT_OPTION_NAMES = ['sequence', 'repeatLast', 'randomSeed', 'randomWeights'] as const;
+
+/** How options are named in messages: `chunkSize` in the library, `--chunk-size` on the command line. */
+export type Naming = (option: string) => string;
+
+function refused(name: string, value: unknown, allowed: string): WirefaultError {
+  return new WirefaultError('bad_option', `${name}: ${JSON.stringify(value)} is not allowed; expected ${allowed}`);
+}
+
+/**
+ * Checks every option and fills in the defaults.
+ * @throws WirefaultError `bad_option` or `bad_script`: one line with the option, the value and what is allowed
+ */
+export function resolveOptions(given: GivenOptions, naming: Naming): ResolvedOptions {
+  const known: readonly string[] = [...Object.keys(OPTION_ROWS), ...SCRIPT_OPTION_NAMES, 'onEvent', 'requestHistory'];
+  for (const name of Object.keys(given)) {
+    if (!known.includes(name)) throw new WirefaultError('bad_option', unknownWord('option', name, known));
+  }
+  const simple = Object.fromEntries(
+    Object.entries(OPTION_ROWS).map(([name, row]) => {
+      const value: unknown = given[name as SimpleOptionName];
+      if (value === undefined) return [name, DEFAULTS[name as SimpleOptionName]];
+      // A key that is refused is a secret all the same.
+      const shown = name === 'apiKey' ? '(hidden)' : value;
+      if (!row.schema.safeParse(value).success) throw refused(naming(name), shown, row.allowed);
+      return [name, value];
+    }),
+  ) as { -readonly [K in SimpleOptionName]: SimpleOptions[K] } & Pick<ResolvedOptions, 'apiKey' | 'requestId'>;
+  return { ...simple, script: resolveScript(given, naming) };
+}
+
+function resolveScript(given: ScriptOptions, naming: Naming): Script {
+  const { sequence = ['success'], repeatLast = given.sequence === undefined, randomSeed, randomWeights } = given;
+  if (!Array.isArray(sequence) || sequence.length === 0) {
+    throw refused(naming('sequence'), sequence, `a list of at least one behavior (${BEHAVIOR_NAMES.join(', ')})`);
+  }
+  for (const name of sequence) behaviorNamed(name);
+  if (typeof repeatLast !== 'boolean') throw refused(naming('repeatLast'), repeatLast, 'true or false');
+  if (!sequence.includes('random')) {
+    for (const [name, value] of Object.entries({ randomSeed, randomWeights })) {
+      if (value === undefined) continue;
+      throw new WirefaultError('bad_option', `${naming(name)}: has no meaning without random in ${naming('sequence')}`);
+    }
+  }
+  if (randomSeed !== undefined && !z.int().min(0).max(0xffff_ffff).safeParse(randomSeed).success) {
+    throw refused(naming('randomSeed'), randomSeed, 'a whole number from 0 to 4294967295');
+  }
+  return scriptOf(sequence, {
+    repeatLast,
+    seed: randomSeed ?? randomInt(0x1_0000_0000),
+    weights:
+      randomWeights === undefined ? DEFAULT_RANDOM_WEIGHTS : checkedWeights(randomWeights, naming('randomWeights')),
+  });
+}
+
+function checkedWeights(weights: RandomWeights, name: string): RandomWeights {
+  for (const [behavior, weight] of Object.entries(weights)) {
+    if (!CONCRETE_BEHAVIOR_NAMES.some((known) => known === behavior)) {
+      throw new WirefaultError('bad_option', `${name}: ${unknownWord('behavior', behavior, CONCRETE_BEHAVIOR_NAMES)}`);
+    }
+    if (typeof weight !== 'number' || !Number.isFinite(weight) || weight < 0) {
+      throw refused(`${name} ${behavior}`, weight, 'a number of at least 0');
+    }
+  }
+  if (!Object.values(weights).some((weight) => weight > 0)) {
+    throw refused(name, weights, 'at least one weight above 0');
+  }
+  return weights;
+}

@@ -1,0 +1,168 @@
+import type { Stamps } from './stamps.js';
+import type { Turn } from './turn.js';
+
+/**
+ * What a dialect is: one provider's protocol as pure functions from a turn to named events, JSON and headers.
+ * No sockets, no clock, no chance: ids and the time come in as stamps.
+ */
+
+/** The wire protocols that a path can name. */
+export type Protocol = 'openai-chat';
+
+/** A protocol, or a provider's variant of one. */
+export type DialectName = 'openai-chat' | 'deepseek-chat' | 'openai-responses' | 'anthropic-messages';
+
+/**
+ * What an event does in its stream. Cuts and edits speak of roles, so that they mean the same in each dialect.
+ * `open` begins the stream (Chat has no such event), `start` begins an item in it, `done` ends an item, `finish` says
+ * why the model stopped, `terminal` is the protocol's last word.
+ */
+export type Role =
+  | 'open'
+  | 'start'
+  | 'delta'
+  | 'done'
+  | 'finish'
+  | 'usage'
+  | 'terminal'
+  | 'keepalive'
+  | 'error'
+  | 'malformed';
+
+export type ContentKind = 'text' | 'reasoning' | 'refusal' | 'tool_args';
+
+/** A piece of content inside an event's JSON: the value of `key`, whose place in the bytes becomes a mark. */
+export interface Content {
+  readonly kind: ContentKind;
+  readonly key: string;
+  readonly value: string;
+}
+
+export interface DialectEvent {
+  /** The name by which positions and ledgers speak of it. */
+  readonly name: string;
+  readonly role: Role;
+  /** The `event:` line; dialects of data-only events have none. */
+  readonly event?: string;
+  /** The `data:` line. `sequence` counts the events of the final list from 0; a dialect without numbers ignores it. */
+  readonly data: (sequence: number) => string;
+  /** Sent as a comment line (`: data`) instead. */
+  readonly comment?: true;
+  readonly content?: Content;
+}
+
+/** A whole answer as one JSON body, with the places of its content in the order in which they stand. */
+export interface WholeAnswer {
+  readonly json: string;
+  readonly content: readonly Content[];
+}
+
+/** What of a request shapes its answer. Every field has a value: the API's default where the request is silent. */
+export interface RequestShape {
+  readonly stream: boolean;
+  readonly model: string;
+  /** The limit on output tokens that the request sets; `undefined` where it sets none. */
+  readonly maxTokens: number | undefined;
+  /** Chat: `stream_options.include_usage`. */
+  readonly includeUsage: boolean;
+  /** `stream_options.include_obfuscation`, which is on unless the request turns it off. */
+  readonly includeObfuscation: boolean;
+  /** The request names the tool that is to be called. */
+  readonly forcesTool: boolean;
+  /** Fields that the answer repeats (Responses); empty elsewhere. */
+  readonly echo: JsonObject;
+}
+
+/**
+ * How close to the real provider: `full` has its masking fields and all of its headers,
+ * `plain` only what a client needs.
+ */
+export const FIDELITIES = ['full', 'plain'] as const;
+export type Fidelity = (typeof FIDELITIES)[number];
+
+export const KEY_ORDERS = ['sorted', 'declared'] as const;
+export type KeyOrder = (typeof KEY_ORDERS)[number];
+
+/** Everything but the turn that an answer depends on. */
+export interface AnswerContext {
+  readonly request: RequestShape;
+  readonly fidelity: Fidelity;
+  /** Responses: the order of an event's keys. `sorted` after `type` is today's, `declared` was sent until December 2025. */
+  readonly keyOrder: KeyOrder;
+  /** Code points in one delta. */
+  readonly chunkSize: number;
+  readonly stamps: Stamps;
+  /** Id for the provider's request-id header instead of a drawn one. */
+  readonly requestId: string | undefined;
+}
+
+export type Header = readonly [name: string, value: string];
+
+export const ERROR_KINDS = [
+  'rate_limit',
+  'server_error',
+  'service_unavailable',
+  'overloaded',
+  'auth_error',
+  'invalid_request',
+  'context_overflow',
+  'quota_exceeded',
+] as const;
+/** The errors that a provider answers with before any stream begins. */
+export type ErrorKind = (typeof ERROR_KINDS)[number];
+
+export interface HttpError {
+  readonly status: number;
+  readonly headers: readonly Header[];
+  readonly body: string;
+}
+
+/** Events that no healthy turn has, by what is odd about them. */
+export type OddEvent =
+  /** Its data is `{not-json`. */
+  | 'malformed_json'
+  /** It has null where the dialect has an object. */
+  | 'malformed_event'
+  /** The provider's in-band error, and what follows it. */
+  | 'stream_error'
+  /** The dialect's sign of life without progress. */
+  | 'keepalive'
+  /** The last word of another protocol. */
+  | 'foreign_terminal';
+
+/** A stream that is being told: its healthy events, and odd ones that belong to it (the same ids and times). */
+export interface Telling {
+  /** In order, the terminal one last. */
+  readonly events: readonly DialectEvent[];
+  odd(kind: OddEvent): readonly DialectEvent[];
+}
+
+/** A JSON object of unknown keys: a request's body. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The model that an answer names where the request names none. */
+export const DEFAULT_MODEL = 'mock-model';
+
+/** What in-band errors say. */
+export const STREAM_ERROR_MESSAGE = 'mock stream error';
+
+export interface Dialect {
+  readonly name: DialectName;
+  /** Whether the provider compresses its streams for clients that offer gzip. */
+  readonly gzipWhenOffered: boolean;
+  /** What of a request's body shapes the answer; an empty object is a request that is silent about everything. */
+  readRequest(body: JsonObject): RequestShape;
+  tell(turn: Turn, context: AnswerContext): Telling;
+  /** The body for a request that doesn't stream. */
+  whole(turn: Turn, context: AnswerContext): WholeAnswer;
+  /** The body that says, under a 200, what `stream_error` says in a stream. */
+  wholeError(context: AnswerContext): string;
+  /** Headers of a 200, without those of the framing. */
+  headers(contentType: string, context: AnswerContext): Header[];
+  /** `retryAfterMs` is told only with the kinds that a client should wait for. */
+  error(kind: ErrorKind, message: string, retryAfterMs: number, context: AnswerContext): HttpError;
+}

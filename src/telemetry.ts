@@ -1,0 +1,99 @@
+import { styleText } from 'node:util';
+import { type DestinationStream, destination, type Level, pino } from 'pino';
+import type { Outcome, ServerEvent } from './events.js';
+
+/**
+ * What the command line prints: JSON lines for programs, coloured lines for people.
+ */
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface Telemetry {
+  event(event: ServerEvent): void;
+  /** Writes what is still buffered; afterwards the process may exit. */
+  flush(): void;
+}
+
+function levelOf(event: ServerEvent): Level {
+  switch (event.type) {
+    case 'listen_failed':
+      return 'error';
+    case 'rejected':
+      return 'warn';
+    case 'unavailable':
+    case 'ready':
+    case 'available':
+    case 'request':
+    case 'result':
+      return 'info';
+    default:
+      return event satisfies never;
+  }
+}
+
+/** One JSON object a line: `level`, `time` (ms since 1970), `type`, and the event's own fields. */
+export function jsonLines(level: LogLevel): Telemetry {
+  // Lines are gathered while a write is under way: a pipe that is read slowly never holds up the wire.
+  const out = destination({ dest: 1, sync: false });
+  const logger = pino(
+    { level, base: null, formatters: { level: (label) => ({ level: label }) } },
+    out as DestinationStream,
+  );
+  return {
+    event: (event) => logger[levelOf(event)](event),
+    flush: () => out.flushSync(),
+  };
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+const OUTCOME_STYLE: Readonly<Record<Outcome, Style>> = {
+  completed: 'green',
+  reset: 'red',
+  stalled: 'yellow',
+  client_closed: 'magenta',
+  server_closed: 'magenta',
+  server_error: 'red',
+};
+
+/** One line for a person, or nothing where the level hides it. */
+export function humanLine(event: ServerEvent, style: (style: Style, text: string) => string): string {
+  switch (event.type) {
+    case 'unavailable':
+      return style('yellow', `port closed: ${event.baseURL} refuses connections for ${event.delayMs} ms`);
+    case 'ready':
+      return [
+        `${style('bold', 'wirefault')} ${event.version} is listening at ${style('cyan', event.baseURL)}`,
+        style('gray', `seed ${event.randomSeed}; Ctrl-C stops it`),
+      ].join('\n');
+    case 'available':
+      return style('green', `port open: ${event.baseURL} accepts connections again`);
+    case 'listen_failed':
+      return style('red', event.reason);
+    case 'request': {
+      const drawn = event.scriptBehavior === event.behavior ? '' : style('gray', ` (${event.scriptBehavior})`);
+      return `${style('gray', `#${event.attempt}`)} ${event.path} → ${style('bold', event.behavior)}${drawn}`;
+    }
+    case 'result': {
+      const chunks = style('gray', `${event.chunksSent} ${event.chunksSent === 1 ? 'event' : 'events'} sent`);
+      const outcome = style(OUTCOME_STYLE[event.outcome], event.outcome);
+      return `${style('gray', `#${event.attempt}`)} ${event.behavior}: ${outcome}, ${chunks}`;
+    }
+    case 'rejected':
+      return style('yellow', `rejected with ${event.status}${event.path ? ` ${event.path}` : ''}: ${event.reason}`);
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Readable lines on stdout. */
+export function humanLines(level: LogLevel): Telemetry {
+  const order = (name: LogLevel): number => LOG_LEVELS.indexOf(name);
+  return {
+    event: (event) => {
+      if (order(levelOf(event)) < order(level)) return;
+      process.stdout.write(`${humanLine(event, styleText)}\n`);
+    },
+    flush: () => {},
+  };
+}
