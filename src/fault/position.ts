@@ -30,7 +30,7 @@ function startOf(event: Mark, marks: readonly Mark[]): number {
 /** The number of bytes before the cut, or `undefined` where the answer doesn't reach the position. */
 export function offsetOf(position: Position, answer: Marked): number | undefined {
   const { marks, bytes } = answer;
-  const events = marks.filter((mark) => mark.kind === 'event');
+  const events = marks.filter((mark) => mark.kind === 'event' || mark.kind === 'part');
   switch (position) {
     case 'request':
       return 0;

@@ -49,7 +49,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   let playback: Playback | undefined;
   let requestTimer: NodeJS.Timeout | undefined;
   let lingerTimer: NodeJS.Timeout | undefined;
-  /** No more requests are taken from this connection. */
+  /** No more is read from this connection; what was read before is still answered. */
   let closing = false;
   let clientEnded = false;
   let continueWanted = false;
@@ -104,6 +104,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
 
   function refuse(bad: BadRequest): void {
     if (closing) return;
+    closing = true;
     disarm();
     parser = undefined;
     enqueue({ kind: 'bad', bad });
@@ -119,21 +120,28 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     if (playback || socket.destroyed) return;
     const item = queue.shift();
     if (queue.length < MAX_QUEUED) socket.resume();
-    if (!item) {
-      if (closing || clientEnded) return finish();
-      if (continueWanted) {
-        continueWanted = false;
-        socket.write(CONTINUE);
-      }
-      return;
+    switch (item?.kind) {
+      case 'request':
+        start(deps.handle(item.request), item.request.keepAlive);
+        break;
+      case 'bad':
+        deps.onBad(item.bad);
+        start({ plan: replyPlan(badRequestReply(item.bad), { keepAlive: false }) }, false);
+        break;
+      case undefined:
+        if (closing || clientEnded) finish();
+        else invite();
+        break;
+      default:
+        item satisfies never;
     }
-    if (item.kind === 'bad') {
-      closing = true;
-      queue.length = 0;
-      deps.onBad(item.bad);
-      return start({ plan: replyPlan(badRequestReply(item.bad), { keepAlive: false }) }, false);
-    }
-    start(deps.handle(item.request), item.request.keepAlive);
+  }
+
+  /** The client holds its body back until it is asked for. An interim answer belongs to no plan. */
+  function invite(): void {
+    if (!continueWanted) return;
+    continueWanted = false;
+    socket.write(CONTINUE);
   }
 
   function start(job: Job, keepAlive: boolean): void {
@@ -142,8 +150,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
       onEnd: (end) => {
         playback = undefined;
         job.onEnd?.(end);
-        if (end.how !== 'done') return socket.destroyed ? undefined : finish();
-        if (!keepAlive) {
+        if (!keepAlive || end.how !== 'done') {
           closing = true;
           queue.length = 0;
         }

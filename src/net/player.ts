@@ -63,63 +63,75 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
     resume?.();
   }
 
-  function whenFlushed(then: () => void): void {
-    if (pendingWrites === 0) then();
-    else onFlushed = then;
+  /** Whether all is flushed already; otherwise `then` is called once it is. */
+  function flushedOr(then: () => void): boolean {
+    if (pendingWrites > 0) onFlushed = then;
+    return pendingWrites === 0;
   }
 
   function run(): void {
     while (!ended) {
       const step = steps[next];
-      if (!step) return end('done');
+      if (!step) {
+        end('done');
+        return;
+      }
       if (next === last) hooks.onLast();
       reached = step;
       next++;
-      switch (step.op) {
-        case 'write': {
-          const length = step.end - step.start;
-          pendingWrites++;
-          if (!socket.write(bytes.subarray(step.start, step.end), (error) => written(length, error))) {
-            // A client that doesn't read holds the plan here: what it hasn't room for isn't queued as well.
-            return whenFlushed(run);
-          }
-          break;
-        }
-        case 'wait': {
-          clockMs += step.ms;
-          const ms = clockMs - performance.now();
-          if (ms > 0) {
-            timer = setTimeout(run, ms);
-            return;
-          }
-          break;
-        }
-        case 'settle':
-          return whenFlushed(() => {
-            clockMs = performance.now();
-            run();
-          });
-        case 'teardown':
-          return tearDown(step);
-        default:
-          step satisfies never;
-      }
+      if (!take(step)) return;
     }
   }
 
-  function tearDown(step: Step & { op: 'teardown' }): void {
+  /** Takes one step. Whether the next may follow at once; otherwise `run` is called when it may. */
+  function take(step: Step): boolean {
+    switch (step.op) {
+      case 'write': {
+        const length = step.end - step.start;
+        pendingWrites++;
+        const room = socket.write(bytes.subarray(step.start, step.end), (error) => written(length, error));
+        // A client that doesn't read holds the plan here: what it has no room for isn't queued as well.
+        return room || flushedOr(run);
+      }
+      case 'wait': {
+        clockMs += step.ms;
+        const ms = clockMs - performance.now();
+        if (ms <= 0) return true;
+        timer = setTimeout(run, ms);
+        return false;
+      }
+      case 'settle':
+        return flushedOr(settled) && restartClock();
+      case 'teardown':
+        return tearDown(step);
+      default:
+        return step satisfies never;
+    }
+  }
+
+  function settled(): void {
+    restartClock();
+    run();
+  }
+
+  function restartClock(): true {
+    clockMs = performance.now();
+    return true;
+  }
+
+  function tearDown(step: Step & { op: 'teardown' }): boolean {
     switch (step.kind) {
       case 'rst':
         // Before `end`, whose hooks could shut the socket down: a reset while a shutdown is pending fails (measured: EINVAL).
         socket.resetAndDestroy();
-        return end('done');
+        return true;
       case 'keep_alive':
       case 'eof':
-        return whenFlushed(() => end('done'));
+        return flushedOr(run);
       case 'stall':
-        return; // until `clientEnded` or `abort`
+        return false; // until `clientEnded` or `abort`
       default:
-        step.kind satisfies never;
+        return step.kind satisfies never;
     }
   }
 

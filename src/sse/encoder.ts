@@ -63,8 +63,8 @@ export function encodeWhole(answer: WholeAnswer): Marked {
     ['finish', last, lastBrace],
     ['terminal', lastBrace, bytes.length],
   ];
-  const events = parts
+  const roles = parts
     .filter(([, start, end]) => end > start)
-    .map(([role, start, end]): Mark => ({ kind: 'event', index: 1, name: `json.${role}`, role, start, end }));
-  return { bytes, marks: [...events, ...contents] };
+    .map(([role, start, end]): Mark => ({ kind: 'part', index: 1, role, start, end }));
+  return { bytes, marks: [...roles, ...contents] };
 }

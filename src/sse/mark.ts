@@ -12,6 +12,8 @@ export type MarkKind =
   | 'chunk_data'
   | 'last_chunk'
   | 'event'
+  /** A stretch of a JSON body that plays the role of an event. */
+  | 'part'
   | ContentKind;
 
 export interface Mark {
@@ -19,7 +21,7 @@ export interface Mark {
   readonly index: number;
   /** The event's name in its dialect. */
   readonly name?: string;
-  /** Events only. */
+  /** Events and parts only. */
   readonly role?: Role;
   /** First byte, counted from the start of the answer. */
   readonly start: number;
