@@ -9,9 +9,10 @@ import {
   DEFAULT_RANDOM_WEIGHTS,
   type RandomWeights,
 } from './fault/catalogue.js';
-import type { Content } from './fault/plan.js';
 import { type Script, scriptOf } from './fault/script.js';
+import type { Content } from './fault/words.js';
 import { FIDELITIES, type Fidelity, KEY_ORDERS, type KeyOrder } from './sse/dialect.js';
+import { CHAT_VARIANTS, type ChatVariant } from './sse/dialects.js';
 
 /** Node's timers hold at most a signed 32-bit number of milliseconds; a longer one would fire at once. */
 export const MAX_TIMER_MS = 2_147_483_647;
@@ -69,11 +70,14 @@ export const OPTION_ROWS = {
   ),
   listenDelayMs: delay('how long connection_refused keeps the port closed'),
   successText: text('text of a whole answer'),
-  partialText: text('text before a cut'),
+  contentBlocks: integer(0, 10_000, 'tell this many numbered paragraphs with unguessable marks instead of the text'),
+  partialText: text('text before a cut; with content blocks the first half of them'),
   reasoningText: text('reasoning before the answer'),
   chunkSize: integer(1, 1_000_000, 'code points in one delta'),
   chunkDelayMs: delay('pause after each delta of a paced answer'),
   disconnectDelayMs: delay('pause before a reset'),
+  keepaliveMs: integer(1, MAX_TIMER_MS, 'pause after each keep-alive', 'milliseconds'),
+  keepaliveCount: integer(1, 10_000, 'keep-alives of keepalive_then_success'),
   retryAfterMs: integer(1, MAX_TIMER_MS, 'what rate_limit tells the client to wait', 'milliseconds'),
   requestId: text(
     "id in the provider's request-id header instead of a drawn one",
@@ -82,6 +86,13 @@ export const OPTION_ROWS = {
   ),
   toolName: text('name of the called tool', 'text that is not empty', z.string().min(1)),
   toolArguments: text('arguments of the called tool', 'the text of a JSON object', z.string().refine(isJsonObject)),
+  chatVariant: {
+    argument: '<variant>',
+    meaning: "whose Chat Completions: openai, deepseek, or auto: DeepSeek's for its models and to show reasoning",
+    allowed: `one of ${CHAT_VARIANTS.join(', ')}`,
+    schema: z.enum(CHAT_VARIANTS),
+    parse: asText,
+  } satisfies OptionRow<ChatVariant>,
   fidelity: {
     argument: '<level>',
     meaning: "full: today's provider with masking fields and all headers; plain: only what a client needs",
@@ -111,15 +122,19 @@ export const DEFAULTS = {
   apiKey: undefined,
   listenDelayMs: 750,
   successText: 'mock response recovered',
+  contentBlocks: 0,
   partialText: 'discarded partial response',
   reasoningText: 'mock reasoning',
   chunkSize: 8,
   chunkDelayMs: 25,
   disconnectDelayMs: 10,
+  keepaliveMs: 1000,
+  keepaliveCount: 3,
   retryAfterMs: 1000,
   requestId: undefined,
   toolName: 'mock_tool',
   toolArguments: '{"value":"mock"}',
+  chatVariant: 'auto',
   fidelity: 'full',
   keyOrder: 'sorted',
   maxHeadBytes: 65_536,
@@ -146,6 +161,7 @@ export interface ResolvedOptions extends Content {
   readonly listenDelayMs: number;
   readonly chunkSize: number;
   readonly requestId: string | undefined;
+  readonly chatVariant: ChatVariant;
   readonly fidelity: Fidelity;
   readonly keyOrder: KeyOrder;
   readonly maxHeadBytes: number;
@@ -185,7 +201,15 @@ export function resolveOptions(given: GivenOptions, naming: Naming): ResolvedOpt
       return [name, value];
     }),
   ) as { -readonly [K in SimpleOptionName]: SimpleOptions[K] } & Pick<ResolvedOptions, 'apiKey' | 'requestId'>;
-  return { ...simple, script: resolveScript(given, naming) };
+  if (simple.contentBlocks > 0 && given.successText !== undefined) {
+    const message = `${naming('contentBlocks')}: can't be set together with ${naming('successText')}; both are the text of an answer`;
+    throw new WirefaultError('bad_option', message);
+  }
+  return {
+    ...simple,
+    partialText: simple.contentBlocks > 0 ? given.partialText : simple.partialText,
+    script: resolveScript(given, naming),
+  };
 }
 
 function resolveScript(given: ScriptOptions, naming: Naming): Script {

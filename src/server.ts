@@ -1,8 +1,8 @@
 import { answersOf } from './answers.js';
 import { messageOf, WirefaultError } from './errors.js';
 import type { Concrete, Outcome, RequestRecord, Scripted, ServerEvent } from './events.js';
-import type { WirePlan } from './fault/plan.js';
 import { select } from './fault/script.js';
+import type { WirePlan } from './fault/wire-plan.js';
 import { errorReply, replyPlan } from './http/reply.js';
 import type { Request } from './http/request.js';
 import { type Routed, route } from './http/routes.js';

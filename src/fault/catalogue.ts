@@ -45,6 +45,30 @@ const TABLE = {
     weight: 2,
     fault: told({ text: 'success', finish: 'length' }),
   },
+  parallel_tool_calls: {
+    meaning: 'two tool calls in one turn',
+    fault: told({ text: 'none', toolCalls: 2, finish: 'tool_calls' }),
+  },
+  tool_call_truncated: {
+    meaning: "a tool call whose arguments the token limit cut: half a JSON object, and the limit's finish",
+    fault: told({ text: 'none', toolCalls: 1, halfToolCall: true, finish: 'length' }),
+  },
+  content_filter: {
+    meaning: "partialText, then the finish of the provider's content filter",
+    fault: told({ text: 'partial', finish: 'content_filter' }),
+  },
+  refusal: {
+    meaning: 'the model refuses, in the field or with the stop reason that the provider has for it',
+    fault: told({ text: 'none', refusal: true, finish: 'refusal' }),
+  },
+  keepalive_then_success: {
+    meaning: 'keepaliveCount keep-alives every keepaliveMs, then a whole answer',
+    fault: told(SUCCESS, {
+      edits: [{ op: 'insert', event: 'keepalive', before: 'start', times: 'keepaliveCount' }],
+      pace: 'keepalives',
+      framing: 'chunked',
+    }),
+  },
   empty: { meaning: 'a valid finish without content', weight: 5, fault: told(NONE) },
 
   connection_refused: {
@@ -71,6 +95,22 @@ const TABLE = {
     weight: 2,
     fault: told(SUCCESS, { cut: { at: 'headers', teardown: 'stall' } }),
   },
+  ping_flood: {
+    meaning: 'keep-alives every keepaliveMs for ever, never progress',
+    fault: told(NONE, {
+      edits: [
+        { op: 'keep', roles: ['open'] },
+        { op: 'append', event: 'keepalive' },
+      ],
+      pulse: true,
+      framing: 'chunked',
+      cut: { at: 'last_chunk', teardown: 'stall' },
+    }),
+  },
+  terminal_no_close: {
+    meaning: 'everything is delivered, but the body is left open',
+    fault: told(SUCCESS, { framing: 'chunked', cut: { at: 'last_chunk', teardown: 'stall' } }),
+  },
 
   empty_body: {
     meaning: 'a correct HTTP end without any event',
@@ -85,7 +125,32 @@ const TABLE = {
     weight: 1,
     fault: told(PARTIAL, { cut: { at: 'deltas', teardown: 'eof' } }),
   },
+  no_finish: {
+    meaning: 'all of the text, then a correct HTTP end: no finish, no terminal',
+    fault: told(SUCCESS, { cut: { at: 'deltas', teardown: 'eof' } }),
+  },
+  no_terminal: {
+    meaning: "everything but the protocol's last word ([DONE], response.completed, message_stop)",
+    fault: told(SUCCESS, { cut: { at: 'terminator', teardown: 'eof' } }),
+  },
 
+  stream_error: {
+    meaning: "partialText, then the provider's error inside the stream",
+    fault: told(PARTIAL, { edits: [{ op: 'end_after_deltas' }, { op: 'append', event: 'stream_error' }] }),
+  },
+  duplicate_open: {
+    meaning: 'the first event comes twice',
+    fault: told(SUCCESS, { edits: [{ op: 'repeat_first' }] }),
+  },
+  foreign_terminal: {
+    meaning: "another protocol's last word instead of the own one",
+    fault: told(SUCCESS, {
+      edits: [
+        { op: 'drop', roles: ['terminal'] },
+        { op: 'append', event: 'foreign_terminal' },
+      ],
+    }),
+  },
   malformed_json: {
     meaning: 'an event whose data is {not-json, then the terminal',
     weight: 1,
@@ -109,6 +174,11 @@ const TABLE = {
     meaning: 'the valid event stream under application/json (and a JSON body under text/event-stream)',
     fault: told(SUCCESS, { contentType: 'swapped' }),
   },
+  html_200: { meaning: 'a web page under HTTP 200', fault: { kind: 'answer', answer: { kind: 'html' } } },
+  json_error_200: {
+    meaning: "the provider's error object under HTTP 200",
+    fault: { kind: 'answer', answer: { kind: 'json_error' } },
+  },
 
   rate_limit: { meaning: 'HTTP 429 with retry-after', weight: 5, fault: httpError('rate_limit', 'mock rate limit') },
   server_error: { meaning: 'HTTP 500', weight: 4, fault: httpError('server_error', 'mock server error') },
@@ -117,6 +187,7 @@ const TABLE = {
     weight: 2,
     fault: httpError('service_unavailable', 'mock service unavailable'),
   },
+  overloaded: { meaning: 'HTTP 529 (Anthropic) or 503', fault: httpError('overloaded', 'mock overloaded') },
   auth_error: { meaning: 'HTTP 401', fault: httpError('auth_error', 'mock authentication failed') },
   invalid_request: { meaning: 'HTTP 400', fault: httpError('invalid_request', 'mock invalid request') },
   context_overflow: {

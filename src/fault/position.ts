@@ -10,21 +10,23 @@ import type { Mark, Marked } from '../sse/mark.js';
  * | `event:N` | after N whole events |
  * | `deltas` | after the last event that carries content |
  * | `terminator` | before the protocol's terminal |
+ * | `last_chunk` | before the chunk that ends a chunked body; otherwise after everything |
  * | `end` | after everything |
  */
-export type Position = 'request' | 'headers' | `event:${number}` | 'deltas' | 'terminator' | 'end';
+export type Position = 'request' | 'headers' | `event:${number}` | 'deltas' | 'terminator' | 'last_chunk' | 'end';
 
-/** An event is whole when its chunk is: the CRLF behind the data belongs to it. */
-function endOf(event: Mark, marks: readonly Mark[]): number {
-  const chunk = marks.find((mark) => mark.kind === 'chunk' && mark.start <= event.start && mark.end >= event.end);
-  const data = marks.find((mark) => mark.kind === 'chunk_data' && mark.end === event.end);
-  return chunk && data ? chunk.end : event.end;
+const CRLF_BYTES = 2;
+
+/** Where an event ends together with its chunk: the CRLF behind the data belongs to it. */
+export function wholeEnd(event: Mark, marks: readonly Mark[]): number {
+  const data = marks.findIndex((mark) => mark.kind === 'chunk_data' && mark.end === event.end);
+  return data < 0 ? event.end : event.end + CRLF_BYTES;
 }
 
-function startOf(event: Mark, marks: readonly Mark[]): number {
-  const chunk = marks.find((mark) => mark.kind === 'chunk' && mark.start <= event.start && mark.end >= event.end);
-  const data = marks.find((mark) => mark.kind === 'chunk_data' && mark.start === event.start);
-  return chunk && data ? chunk.start : event.start;
+/** Where an event starts together with its chunk: the size line before the data belongs to it. */
+export function wholeStart(event: Mark, marks: readonly Mark[]): number {
+  const size = marks.find((mark) => mark.kind === 'chunk_size' && mark.end === event.start);
+  return size?.start ?? event.start;
 }
 
 /** The number of bytes before the cut, or `undefined` where the answer doesn't reach the position. */
@@ -37,18 +39,21 @@ export function offsetOf(position: Position, answer: Marked): number | undefined
     case 'headers':
       return marks.find((mark) => mark.kind === 'headers')?.end ?? 0;
     case 'deltas': {
-      const last = events.filter((event) => event.role === 'delta').at(-1);
-      return last && endOf(last, marks);
+      // An answer without content is cut where its content would have come.
+      const last = events.findLast(({ role }) => role === 'delta') ?? events.findLast(({ role }) => role === 'start');
+      return last && wholeEnd(last, marks);
     }
     case 'terminator': {
       const terminal = events.find((event) => event.role === 'terminal');
-      return terminal && startOf(terminal, marks);
+      return terminal && wholeStart(terminal, marks);
     }
+    case 'last_chunk':
+      return marks.find((mark) => mark.kind === 'last_chunk')?.start ?? bytes.length;
     case 'end':
       return bytes.length;
     default: {
       const event = events[Number(position.slice('event:'.length)) - 1];
-      return event && endOf(event, marks);
+      return event && wholeEnd(event, marks);
     }
   }
 }

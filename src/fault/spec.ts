@@ -22,19 +22,36 @@ export type Teardown =
 export interface TurnShape {
   readonly text: 'success' | 'partial' | 'none';
   readonly reasoning?: true;
+  /** A refusal is said instead of the text. */
+  readonly refusal?: true;
   readonly toolCalls?: 1 | 2;
+  /** Half of the last call's arguments, as the length limit cuts them. */
+  readonly halfToolCall?: true;
   readonly finish: Finish;
 }
 
 export type Answer =
   | { readonly kind: 'turn'; readonly turn: TurnShape }
   /** The provider's own HTTP error, with this message. */
-  | { readonly kind: 'http_error'; readonly error: ErrorKind; readonly message: string };
+  | { readonly kind: 'http_error'; readonly error: ErrorKind; readonly message: string }
+  /** A web page under 200, as a wrong base URL gives it. */
+  | { readonly kind: 'html' }
+  /** The provider's error object under 200. */
+  | { readonly kind: 'json_error' };
 
-/** Changes to the list of events, applied in order. A body that isn't a stream is one event, and is replaced. */
+/**
+ * Changes to the list of events, applied in order. A JSON body is a list of parts with roles, and is changed in the
+ * same way; where that would make no sense, `fault/edits` says what it makes instead.
+ */
 export type EventEdit =
   | { readonly op: 'keep'; readonly roles: readonly Role[] }
-  | { readonly op: 'insert'; readonly event: OddEvent; readonly before: Role };
+  | { readonly op: 'drop'; readonly roles: readonly Role[] }
+  /** Drops what stands behind the last delta. */
+  | { readonly op: 'end_after_deltas' }
+  /** The first event once more, behind itself. */
+  | { readonly op: 'repeat_first' }
+  | { readonly op: 'append'; readonly event: OddEvent }
+  | { readonly op: 'insert'; readonly event: OddEvent; readonly before: Role; readonly times?: 'keepaliveCount' };
 
 export interface Cut {
   readonly at: Position;
@@ -49,8 +66,12 @@ export interface AnswerFault {
   readonly edits?: readonly EventEdit[];
   /** The content types of streams and JSON bodies change places. */
   readonly contentType?: 'swapped';
-  /** `chunkDelayMs` after each delta; otherwise all is written at once. */
-  readonly pace?: 'deltas';
+  /** `chunkDelayMs` after each delta, or `keepaliveMs` after each keep-alive; otherwise all is written at once. */
+  readonly pace?: 'deltas' | 'keepalives';
+  /** The last event comes again and again, every `keepaliveMs`, for ever. */
+  readonly pulse?: true;
+  /** JSON bodies come in chunks too, where streams do anyway. */
+  readonly framing?: 'chunked';
   readonly cut?: Cut;
 }
 

@@ -1,5 +1,5 @@
 import { type StampRecipe, type Stamps, stampsFrom, stampWriter } from '../sse/stamps.js';
-import type { WirePlan } from './plan.js';
+import type { WirePlan } from './wire-plan.js';
 
 /**
  * A plan compiled once and stamped for each request: ids and times have a fixed width, so they are written over

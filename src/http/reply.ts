@@ -1,4 +1,4 @@
-import type { WirePlan } from '../fault/plan.js';
+import type { WirePlan } from '../fault/wire-plan.js';
 import type { Header } from '../sse/dialect.js';
 import { frame } from './framing.js';
 import type { BadRequest } from './request.js';
@@ -34,7 +34,9 @@ export function replyPlan(
   reply: Reply,
   options: { readonly keepAlive: boolean; readonly headOnly?: boolean },
 ): WirePlan {
-  const answer = frame({ ...reply, framing: 'content_length', keepAlive: options.keepAlive }, [
+  // A 204 has no body, and must not have a length either (RFC 9110, section 8.6).
+  const framing = reply.status === 204 ? 'until_close' : 'content_length';
+  const answer = frame({ ...reply, framing, keepAlive: options.keepAlive }, [
     { bytes: Buffer.from(reply.body), marks: [] },
   ]);
   const head = answer.marks.find((mark) => mark.kind === 'headers');

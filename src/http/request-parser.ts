@@ -4,10 +4,11 @@ import type { BadRequest, Request } from './request.js';
 /**
  * Bytes in, requests out: http-parser-js with the strictness of RFC 9112 where it is lenient (measured on 0.5.10).
  * It takes a chunk size that isn't hex for 0, a content length of "1e3" for 1000, skips header lines without a colon,
- * and counts bytes of earlier bodies as header bytes; so lengths are counted and lines are looked at here.
+ * and counts bytes of earlier bodies as header bytes; so lengths are counted and lines are looked at here. What is
+ * made of the bytes doesn't depend on how the network has split them.
  */
 export interface ParserLimits {
-  /** Request line and headers; 431 beyond. */
+  /** Request line and headers, and trailers by themselves; 431 beyond. */
   readonly maxHeadBytes: number;
   /** 413 beyond. */
   readonly maxBodyBytes: number;
@@ -27,12 +28,12 @@ export interface RequestParser {
   readonly midRequest: boolean;
 }
 
-/** Extensions of a chunk's size line are ignored, but not without limit. */
+/** Extensions of a chunk's size line are ignored, but not without limit (RFC 9112, section 7.1.1). */
 const MAX_CHUNK_LINE_BYTES = 4096;
 
 const CRLF_BYTES = 2;
 const HEADER_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:/;
-const CHUNK_LINE = /^[0-9a-f]{1,13}[ \t]*(;.*)?$/i;
+const CHUNK_LINE = /^[0-9a-f]+[ \t]*(;.*)?$/i;
 
 class Refused extends Error {
   readonly bad: BadRequest;
@@ -53,6 +54,8 @@ interface LineParser {
 
 // Header values are octets (RFC 9110, section 5.5); `ascii` would clear their high bit.
 HTTPParser.encoding = 'latin1';
+// Its own count takes bytes of bodies for bytes of heads; ours doesn't.
+HTTPParser.maxHeaderSize = Number.POSITIVE_INFINITY;
 
 interface Head {
   readonly method: string;
@@ -81,26 +84,52 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
   function checkLine(state: string, line: string): void {
     switch (state) {
       case 'REQUEST_LINE':
-        if (line !== '') checkRequestLine(line);
+        if (line === '') break;
+        checkFirstByte(line);
+        countHead(line);
+        checkRequestLine(line);
         break;
       case 'HEADER':
-        if (line !== '' && !HEADER_LINE.test(line)) {
+      case 'BODY_CHUNKTRAILERS':
+        countHead(line);
+        if (line !== '' && (!HEADER_LINE.test(line) || line.includes('\0'))) {
           throw new Refused(400, `header line ${shown(line)} is not "name: value"`);
         }
         break;
       case 'BODY_CHUNKHEAD':
+        if (line.length > MAX_CHUNK_LINE_BYTES) throw chunkLineTooLong();
         if (!CHUNK_LINE.test(line)) throw new Refused(400, `chunk size ${shown(line)} is not a hexadecimal number`);
         if (bodyBytes + Number.parseInt(line, 16) > limits.maxBodyBytes) throw tooLarge(limits);
         break;
-      case 'BODY_CHUNKTRAILERS':
-        countHead(line.length + CRLF_BYTES);
+      case 'BODY_CHUNKEMPTYLINE':
+        if (line !== '') throw chunkTooLong();
         break;
     }
-    if (state === 'REQUEST_LINE' || state === 'HEADER') countHead(line.length + CRLF_BYTES);
   }
 
-  function countHead(bytes: number): void {
-    headBytes += bytes;
+  /** What can't become a good line is refused before its end, which in a TLS handshake, say, may never come. */
+  function checkBegunLine(state: string, line: string): void {
+    if (line === '' || line === '\r') return;
+    switch (state) {
+      case 'REQUEST_LINE':
+        checkFirstByte(line);
+        if (headBytes + line.length > limits.maxHeadBytes) throw tooLong(limits);
+        break;
+      case 'HEADER':
+      case 'BODY_CHUNKTRAILERS':
+        if (headBytes + line.length > limits.maxHeadBytes) throw tooLong(limits);
+        break;
+      case 'BODY_CHUNKHEAD':
+        // Its CR may be there already.
+        if (line.length > MAX_CHUNK_LINE_BYTES + 1) throw chunkLineTooLong();
+        break;
+      case 'BODY_CHUNKEMPTYLINE':
+        throw chunkTooLong();
+    }
+  }
+
+  function countHead(line: string): void {
+    headBytes += line.length + CRLF_BYTES;
     if (headBytes > limits.maxHeadBytes) throw tooLong(limits);
   }
 
@@ -115,7 +144,10 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
     // An offered upgrade is never taken, so its request has a body like any other (RFC 9110, section 7.8).
     info.upgrade = false;
     lines.isChunked = chunked;
-    head = { method, target: info.url, httpVersion, headers, keepAlive: info.shouldKeepAlive };
+    headBytes = 0;
+    // A streamed answer has no end but the connection's in HTTP/1.0, so there it is never used again.
+    const keepAlive = httpVersion === '1.1' && info.shouldKeepAlive;
+    head = { method, target: info.url, httpVersion, headers, keepAlive };
     const expectsContinue = headers.expect?.toLowerCase() === '100-continue' && httpVersion === '1.1';
     if (expectsContinue && (chunked || Number.parseInt(headers['content-length'] ?? '0', 10) > 0))
       events.onExpectContinue();
@@ -149,19 +181,15 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
     events.onBad(bad);
   }
 
-  const midRequest = (): boolean => !dead && (lines.state !== 'REQUEST_LINE' || lines.line !== '');
+  const midRequest = (): boolean =>
+    !dead && (lines.state !== 'REQUEST_LINE' || (lines.line !== '' && lines.line !== '\r'));
 
   function feed(bytes: Buffer): void {
     if (dead || bytes.length === 0) return;
     try {
-      // What can't become a request line is refused before its line ends, which in a TLS handshake may be never.
-      if (!midRequest()) checkFirstByte(bytes);
-      // Its own count takes bytes of bodies for bytes of heads; ours doesn't.
-      parser.maxHeaderSize = Number.POSITIVE_INFINITY;
       const result = parser.execute(bytes);
       if (result instanceof Error) throw result;
-      const lineLimit = lines.state === 'BODY_CHUNKHEAD' ? MAX_CHUNK_LINE_BYTES : limits.maxHeadBytes - headBytes;
-      if (lines.line.length > lineLimit) throw tooLong(limits);
+      checkBegunLine(lines.state, lines.line);
     } catch (thrown) {
       refuse(thrown instanceof Refused ? thrown.bad : { status: 400, reason: explain(thrown) });
     }
@@ -175,20 +203,18 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
   };
 }
 
-/** Methods are letters; CR and LF may stand before a request. A TLS record of type handshake begins with 22 (RFC 8446, section 5.1). */
-function checkFirstByte(bytes: Buffer): void {
-  const first = bytes.find((byte) => byte !== 13 && byte !== 10);
-  if (first === undefined || (first >= 65 && first <= 90)) return;
+/** Methods begin with a letter. A TLS record of type handshake begins with 22 (RFC 8446, section 5.1). */
+function checkFirstByte(line: string): void {
+  const first = line.charCodeAt(0);
+  if (first >= 65 && first <= 90) return;
   if (first === 22) throw new Refused(400, 'these bytes are a TLS handshake; use http://, not https://');
-  throw new Refused(400, `${shown(bytes.toString('latin1', 0, 60))} is not an HTTP/1.1 request line`);
+  throw notARequestLine(line);
 }
 
 function checkRequestLine(line: string): void {
   if (line === 'PRI * HTTP/2.0') throw new Refused(505, 'HTTP/2 is not spoken here; use HTTP/1.1');
   const [, method, , version] = /^(\S+) (\S+) HTTP\/(\d\.\d)$/.exec(line) ?? [];
-  if (method === undefined || version === undefined) {
-    throw new Refused(400, `${shown(line)} is not an HTTP/1.1 request line`);
-  }
+  if (method === undefined || version === undefined) throw notARequestLine(line);
   if (!HTTPParser.methods.includes(method)) throw new Refused(501, `unknown method ${shown(method)}`);
 }
 
@@ -222,10 +248,22 @@ function checkLength(
   for (let i = 0; i + 1 < raw.length; i += 2) {
     if (raw[i]?.toLowerCase() !== 'content-length') continue;
     const value = raw[i + 1] ?? '';
-    if (!/^\d{1,15}$/.test(value)) throw new Refused(400, `content-length ${shown(value)} is not a number`);
+    if (!/^\d+$/.test(value)) throw new Refused(400, `content-length ${shown(value)} is not a number`);
     if (Number(value) > limits.maxBodyBytes) throw tooLarge(limits);
   }
   return false;
+}
+
+function notARequestLine(line: string): Refused {
+  return new Refused(400, `${shown(line)} is not an HTTP/1.1 request line`);
+}
+
+function chunkLineTooLong(): Refused {
+  return new Refused(413, `a chunk's size line is over ${MAX_CHUNK_LINE_BYTES} bytes`);
+}
+
+function chunkTooLong(): Refused {
+  return new Refused(400, 'a chunk has more bytes than its size says');
 }
 
 function tooLong(limits: ParserLimits): Refused {

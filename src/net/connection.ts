@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { WirePlan } from '../fault/plan.js';
+import type { WirePlan } from '../fault/wire-plan.js';
 import { badRequestReply, replyPlan } from '../http/reply.js';
 import type { BadRequest, Request } from '../http/request.js';
 import { type ParserLimits, type RequestParser, requestParser } from '../http/request-parser.js';
@@ -32,10 +32,11 @@ export interface Connection {
 const MAX_QUEUED = 16;
 
 /**
- * How long a closed connection is still read, so that bytes under way don't turn our FIN into a reset that makes the
- * client lose the answer (RFC 9112, section 9.6).
+ * How long a closed connection is still read after its last byte, and in all, so that bytes under way don't turn our
+ * FIN into a reset that makes the client lose the answer (RFC 9112, section 9.6).
  */
 const LINGER_MS = 1000;
+const MAX_LINGER_MS = 30_000;
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 
@@ -49,13 +50,18 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   let playback: Playback | undefined;
   let requestTimer: NodeJS.Timeout | undefined;
   let lingerTimer: NodeJS.Timeout | undefined;
+  let lingerEndMs = 0;
   /** No more is read from this connection; what was read before is still answered. */
   let closing = false;
   let clientEnded = false;
   let continueWanted = false;
 
   socket.on('data', (bytes) => {
-    if (closing) return; // lingering: read and dropped
+    if (closing) {
+      // Read and dropped. A client that reads only once it has sent everything is given the time for that.
+      if (performance.now() < lingerEndMs) lingerTimer?.refresh();
+      return;
+    }
     // The parser lives only while it is needed: 10,000 stalled connections keep none.
     parser ??= requestParser(deps.limits, {
       onExpectContinue: () => {
@@ -69,14 +75,11 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
       onBad: refuse,
     });
     parser.feed(bytes);
-    if (!parser.midRequest) {
+    // A refusal has ended the parser already.
+    if (parser?.midRequest) arm();
+    else {
       parser = undefined;
       disarm();
-    } else if (deps.requestTimeoutMs > 0) {
-      requestTimer ??= setTimeout(
-        () => refuse({ status: 408, reason: `the request was not complete after ${deps.requestTimeoutMs} ms` }),
-        deps.requestTimeoutMs,
-      );
     }
     next();
   });
@@ -96,6 +99,17 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     queue.length = 0;
     playback?.abort('client');
   });
+
+  function arm(): void {
+    if (deps.requestTimeoutMs > 0) requestTimer ??= setTimeout(expire, deps.requestTimeoutMs);
+  }
+
+  function expire(): void {
+    requestTimer = undefined;
+    // While it is the client that waits, for its 100 or for room in the queue, its time doesn't run out.
+    if (continueWanted || socket.isPaused()) arm();
+    else refuse({ status: 408, reason: `the request was not complete after ${deps.requestTimeoutMs} ms` });
+  }
 
   function disarm(): void {
     clearTimeout(requestTimer);
@@ -165,6 +179,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     closing = true;
     socket.end();
     if (clientEnded) return;
+    lingerEndMs = performance.now() + MAX_LINGER_MS;
     lingerTimer = setTimeout(() => socket.destroy(), LINGER_MS);
   }
 

@@ -1,16 +1,17 @@
 import net from 'node:net';
 import { errnoOf, messageOf, WirefaultError } from '../errors.js';
+import { MAX_TIMER_MS } from '../options.js';
 
 /**
  * The listening socket, which can be taken away for a while: connects are then refused by the kernel, while open
- * connections live on and the port stays ours.
+ * connections live on and the port stays reserved.
  */
 export interface Listener {
   readonly host: string;
   readonly port: number;
   /** Closes the port, in this very tick, and opens it again after `ms`. A window in a window adds up. */
   refuse(ms: number): void;
-  /** Resolves when the port accepts connections; at once if it does. Rejects if it can't be opened again. */
+  /** Resolves when the port accepts connections; at once if it does. Rejects if that can't come any more. */
   whenListening(): Promise<void>;
   /** Stops listening for good. Connections are the owner's to end. */
   close(): Promise<void>;
@@ -20,6 +21,7 @@ export interface ListenerHooks {
   /** The port is known and ours; nothing else has happened yet. */
   onBound(address: { readonly port: number }): void;
   onConnection(socket: net.Socket): void;
+  /** Connects are refused for `ms` from now. */
   onRefusing(ms: number): void;
   onListening(): void;
   /** The port could not be opened again after a window. */
@@ -36,45 +38,69 @@ export async function listen(
 ): Promise<Listener> {
   const { host } = options;
   let server = await bind(host, options.port, hooks);
-  const { port } = addressOf(server);
+  const { address, port } = addressOf(server);
   hooks.onBound({ port });
-  let holder: Holder | undefined;
+  let hold: Hold | undefined;
   let timer: NodeJS.Timeout | undefined;
   let openAtMs = 0;
-  let closed = false;
-  let waiting: { resolve(): void; reject(error: WirefaultError): void }[] = [];
+  let reopening: Promise<void> | undefined;
+  /** Why the port will never be opened again. */
+  let over: WirefaultError | undefined;
+  const waiting: { resolve(): void; reject(error: WirefaultError): void }[] = [];
 
   function refuse(ms: number): void {
-    if (closed) return;
-    openAtMs = Math.max(openAtMs, performance.now()) + ms;
-    clearTimeout(timer);
-    timer = setTimeout(reopen, openAtMs - performance.now());
-    if (server.listening) {
-      // The descriptor is closed in this tick. The callback isn't waited for: it waits for the open connections.
-      server.close();
-      holder = holdPort(host, port);
-    }
-    hooks.onRefusing(ms);
+    if (over) return;
+    const nowMs = performance.now();
+    openAtMs = Math.max(openAtMs, nowMs) + ms;
+    if (server.listening) shut(server);
+    hooks.onRefusing(Math.round(openAtMs - nowMs));
+  }
+
+  function shut(open: net.Server): void {
+    // The descriptor is closed in this tick. The callback isn't waited for: it waits for the open connections.
+    open.close();
+    hold = holdPort(address, port);
+    openLater();
+  }
+
+  /** Looks again when it wakes: the window may have grown, or be longer than a timer can be. */
+  function openLater(): void {
+    const leftMs = openAtMs - performance.now();
+    if (leftMs > 0) timer = setTimeout(openLater, Math.min(leftMs, MAX_TIMER_MS));
+    else reopening = reopen();
   }
 
   async function reopen(): Promise<void> {
-    timer = undefined;
     try {
-      await holder?.release();
-      holder = undefined;
-      const again = await bind(host, port, hooks);
-      if (closed || timer) {
-        again.close();
-        return;
+      await hold?.release();
+      const again = await bind(address, port, hooks);
+      if (over) again.close();
+      else if (openAtMs > performance.now()) shut(again);
+      else {
+        server = again;
+        hooks.onListening();
+        for (const { resolve } of waiting.splice(0)) resolve();
       }
-      server = again;
-      hooks.onListening();
-      for (const { resolve } of waiting.splice(0)) resolve();
     } catch (thrown) {
       if (!(thrown instanceof WirefaultError)) throw thrown;
+      if (over) return;
+      giveUp(thrown);
       hooks.onLost(thrown);
-      for (const { reject } of waiting.splice(0)) reject(thrown);
     }
+  }
+
+  function giveUp(error: WirefaultError): void {
+    over ??= error;
+    for (const { reject } of waiting.splice(0)) reject(error);
+  }
+
+  function whenListening(): Promise<void> {
+    if (over) return Promise.reject(over);
+    if (server.listening) return Promise.resolve();
+    const listening = new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
+    // One who waited for something else meanwhile must not end the process by it.
+    listening.catch(() => {});
+    return listening;
   }
 
   if (options.refuseFirstMs > 0) refuse(options.refuseFirstMs);
@@ -84,14 +110,14 @@ export async function listen(
     host,
     port,
     refuse,
-    whenListening: () =>
-      server.listening ? Promise.resolve() : new Promise((resolve, reject) => waiting.push({ resolve, reject })),
+    whenListening,
     close: async () => {
-      closed = true;
+      giveUp(new WirefaultError('listen_failed', `port ${port}: the server was closed`));
       clearTimeout(timer);
-      waiting = [];
       if (server.listening) server.close();
-      await holder?.release();
+      // Whoever has waited for this may bind the port.
+      await reopening;
+      await hold?.release();
     },
   };
 }
@@ -138,36 +164,29 @@ export function bracketed(host: string): string {
   return net.isIPv6(host) ? `[${host}]` : host;
 }
 
-interface Holder {
+interface Hold {
   release(): Promise<void>;
 }
 
 /**
- * Keeps a port from being taken by others while it refuses: a connected socket bound to it doesn't listen, so
- * connects get a RST, and the kernel gives the port to nobody else (measured).
+ * Keeps a refusing port from being given away: a socket that is bound to it and connected to itself (the simultaneous
+ * open of RFC 9293, section 3.5) doesn't listen, so connects get a RST; and the kernel picks the port neither for
+ * `port: 0` nor for an outgoing connection (measured). Only a server with SO_REUSEADDR that asks for this very
+ * port gets it.
  */
-function holdPort(host: string, port: number): Holder {
-  // A wildcard address can't be connected from; its port is held on loopback.
-  const localAddress = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  const helper = net.createServer();
-  let socket: net.Socket | undefined;
-  let released = false;
-  helper.on('error', () => {});
-  helper.listen({ host: localAddress, port: 0 }, () => {
-    if (released) return;
-    socket = net.connect({ host: localAddress, port: addressOf(helper).port, localAddress, localPort: port });
-    socket.on('error', () => {}); // best effort: without it the port is only not listening
-  });
+function holdPort(address: string, port: number): Hold {
+  // One doesn't connect to a wildcard address; its port is held on loopback.
+  const self = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
+  const socket = net.connect({ host: self, port, localAddress: self, localPort: port });
+  socket.on('error', () => {}); // best effort: without it the port is only not listening
+  const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   return {
-    release: async () => {
-      released = true;
-      if (socket && !socket.destroyed) {
-        const gone = new Promise<void>((resolve) => socket?.once('close', () => resolve()));
-        // A reset leaves no TIME_WAIT behind, in which the port could not be bound again everywhere.
-        socket.resetAndDestroy();
-        await gone;
-      }
-      helper.close();
+    release: () => {
+      // A reset leaves no TIME_WAIT behind, in which the port could not be bound again everywhere. Node would put it
+      // off until a pending connect is through.
+      if (socket.connecting) socket.destroy();
+      else socket.resetAndDestroy();
+      return gone;
     },
   };
 }

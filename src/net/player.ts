@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Step, WirePlan } from '../fault/plan.js';
+import { pulseBytes, type Step, type WirePlan } from '../fault/wire-plan.js';
 
 /**
  * Plays a plan on a socket, step by step. The only place that writes answers.
@@ -83,15 +83,36 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
     }
   }
 
+  /**
+   * Whether there is room for more; otherwise `then` is called when there is. A client that doesn't read holds the
+   * plan here: what it has no room for isn't queued as well. `planned` of the bytes count as bytes of the plan.
+   */
+  function write(segment: Buffer, planned: number, then: () => void): boolean {
+    pendingWrites++;
+    return socket.write(segment, (error) => written(planned, error)) || flushedOr(then);
+  }
+
+  function pulse(step: Step & { op: 'pulse' }, done = 0): boolean {
+    if (done >= step.times) return true;
+    clockMs += step.everyMs;
+    timer = setTimeout(
+      () => {
+        const again = (): void => {
+          if (!ended && pulse(step, done + 1)) run();
+        };
+        if (write(pulseBytes(plan, step, done + 1), 0, again)) again();
+      },
+      Math.max(0, clockMs - performance.now()),
+    );
+    return false;
+  }
+
   /** Takes one step. Whether the next may follow at once; otherwise `run` is called when it may. */
   function take(step: Step): boolean {
     switch (step.op) {
       case 'write': {
         const length = step.end - step.start;
-        pendingWrites++;
-        const room = socket.write(bytes.subarray(step.start, step.end), (error) => written(length, error));
-        // A client that doesn't read holds the plan here: what it has no room for isn't queued as well.
-        return room || flushedOr(run);
+        return write(bytes.subarray(step.start, step.end), length, run);
       }
       case 'wait': {
         clockMs += step.ms;
@@ -100,6 +121,8 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
         timer = setTimeout(run, ms);
         return false;
       }
+      case 'pulse':
+        return pulse(step);
       case 'settle':
         return flushedOr(settled) && restartClock();
       case 'teardown':

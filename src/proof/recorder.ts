@@ -1,4 +1,4 @@
-import type { WirePlan } from '../fault/plan.js';
+import type { WirePlan } from '../fault/wire-plan.js';
 
 /**
  * Stream events whose last byte is among the first `flushedBytes`: the kernel has taken them, which the write

@@ -7,10 +7,11 @@ import type { Turn } from './turn.js';
  */
 
 /** The wire protocols that a path can name. */
-export type Protocol = 'openai-chat';
+export const PROTOCOLS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
 
 /** A protocol, or a provider's variant of one. */
-export type DialectName = 'openai-chat' | 'deepseek-chat' | 'openai-responses' | 'anthropic-messages';
+export type DialectName = Protocol | 'deepseek-chat';
 
 /**
  * What an event does in its stream. Cuts and edits speak of roles, so that they mean the same in each dialect.
@@ -36,6 +37,8 @@ export interface Content {
   readonly kind: ContentKind;
   readonly key: string;
   readonly value: string;
+  /** `value` is JSON text (of an object), not the words of a JSON string. */
+  readonly raw?: true;
 }
 
 export interface DialectEvent {
@@ -92,8 +95,8 @@ export interface AnswerContext {
   /** Code points in one delta. */
   readonly chunkSize: number;
   readonly stamps: Stamps;
-  /** Id for the provider's request-id header instead of a drawn one. */
-  readonly requestId: string | undefined;
+  /** The id in the provider's request-id header, which its errors repeat. */
+  readonly requestId: string;
 }
 
 export type Header = readonly [name: string, value: string];
@@ -156,6 +159,8 @@ export interface Dialect {
   readonly gzipWhenOffered: boolean;
   /** What of a request's body shapes the answer; an empty object is a request that is silent about everything. */
   readRequest(body: JsonObject): RequestShape;
+  /** A request id of the provider's shape. */
+  requestId(stamps: Stamps): string;
   tell(turn: Turn, context: AnswerContext): Telling;
   /** The body for a request that doesn't stream. */
   whole(turn: Turn, context: AnswerContext): WholeAnswer;

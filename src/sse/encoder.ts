@@ -8,11 +8,12 @@ import type { Mark, Marked } from './mark.js';
 
 /** Where the value of `content.key` stands in `text`: the range between its quotes, in characters. */
 function locate(text: string, content: Content, from: number): { start: number; end: number } | undefined {
-  const value = JSON.stringify(content.value);
+  const value = content.raw ? content.value : JSON.stringify(content.value);
   for (const gap of ['', ' ']) {
     const key = `${JSON.stringify(content.key)}:${gap}`;
     const at = text.indexOf(key + value, from);
-    if (at >= 0) return { start: at + key.length + 1, end: at + key.length + value.length - 1 };
+    const quote = content.raw ? 0 : 1;
+    if (at >= 0) return { start: at + key.length + quote, end: at + key.length + value.length - quote };
   }
   return undefined;
 }
@@ -42,7 +43,7 @@ export function encodeEvents(events: readonly DialectEvent[]): Marked[] {
 
 /**
  * A JSON body is read as the events of a stream would be, so that a cut means the same in both: what stands before
- * the content opens, the content is the deltas, what stands after it finishes, and the last brace is the terminal.
+ * the content starts it, the content is the deltas, what stands after it finishes, and the last brace is the terminal.
  */
 export function encodeWhole(answer: WholeAnswer): Marked {
   const bytes = Buffer.from(answer.json);
@@ -58,7 +59,7 @@ export function encodeWhole(answer: WholeAnswer): Marked {
   const first = contents[0]?.start ?? lastBrace;
   const last = contents.at(-1)?.end ?? lastBrace;
   const parts: readonly (readonly [Role, number, number])[] = [
-    ['open', 0, first],
+    ['start', 0, first],
     ['delta', first, last],
     ['finish', last, lastBrace],
     ['terminal', lastBrace, bytes.length],

@@ -6,11 +6,6 @@ import { retryHeaders } from './openai-http.js';
  * of the newest order-preserving recordings (August 2026).
  */
 
-/** The id by which an answer's headers and its errors speak of the request. */
-export function requestIdOf(context: AnswerContext): string {
-  return context.requestId ?? `req_011${context.stamps.id('base58', 21)}`;
-}
-
 /** The in-band error has `details`, which no HTTP error has (recorded). */
 export function streamErrorObject(requestId: string): string {
   return JSON.stringify({
@@ -59,7 +54,7 @@ function edgeHeaders({ stamps }: AnswerContext): Header[] {
 }
 
 export function anthropicHeaders(contentType: string, context: AnswerContext): Header[] {
-  const requestId: Header = ['request-id', requestIdOf(context)];
+  const requestId: Header = ['request-id', context.requestId];
   if (context.fidelity === 'plain') return [['Content-Type', contentType], requestId];
   const streamed = contentType.startsWith('text/event-stream');
   return [
@@ -107,7 +102,7 @@ export function anthropicError(
   context: AnswerContext,
 ): HttpError {
   const { status, type } = ROWS[kind];
-  const requestId = requestIdOf(context);
+  const { requestId } = context;
   const full = context.fidelity === 'full';
   return {
     status,

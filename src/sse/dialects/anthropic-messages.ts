@@ -17,20 +17,19 @@ import type {
 import {
   type AnswerContext,
   type Content,
-  DEFAULT_MODEL,
   type Dialect,
   type DialectEvent,
   isObject,
   type JsonObject,
   type OddEvent,
-  type RequestShape,
   type Role,
   type Telling,
   type WholeAnswer,
 } from '../dialect.js';
 import { masking } from '../masking.js';
+import { requestShape } from '../request-shape.js';
 import { type Finish, halves, pieces, type ToolCall, type Turn } from '../turn.js';
-import { anthropicError, anthropicHeaders, requestIdOf, streamErrorObject } from './anthropic-http.js';
+import { anthropicError, anthropicHeaders, streamErrorObject } from './anthropic-http.js';
 
 /**
  * Anthropic Messages: a message of content blocks, told one after the other. Key order and optional keys are those of
@@ -106,7 +105,7 @@ interface Block {
   readonly opening: WireBlock;
   readonly deltas: readonly { readonly delta: RawContentBlockDelta; readonly content?: Content }[];
   readonly full: WireBlock;
-  /** The content of the full block, where it is a string. */
+  /** The content of the full block. */
   readonly content?: Content;
 }
 
@@ -150,13 +149,14 @@ function inputOf(call: ToolCall): JsonObject {
 
 /** The first delta of an input is empty in each recording. */
 function toolBlock(call: ToolCall, id: string): Block {
-  const block = (input: JsonObject): WireBlock => ({
+  const block = (value: JsonObject): WireBlock => ({
     type: 'tool_use',
     id,
     name: call.name,
-    input,
+    input: value,
     caller: { type: 'direct' },
   });
+  const input = inputOf(call);
   return {
     opening: block({}),
     deltas: [
@@ -166,7 +166,8 @@ function toolBlock(call: ToolCall, id: string): Block {
         content: { kind: 'tool_args' as const, key: 'partial_json', value },
       })),
     ],
-    full: block(inputOf(call)),
+    full: block(input),
+    content: { kind: 'tool_args', key: 'input', value: JSON.stringify(input), raw: true },
   };
 }
 
@@ -231,8 +232,7 @@ function tell(turn: Turn, context: AnswerContext): Telling {
     }),
     event('terminal', { type: 'message_stop' }),
   ];
-  const requestId = requestIdOf(context);
-  return { events, odd: (kind) => oddEvents(kind, requestId, pad) };
+  return { events, odd: (kind) => oddEvents(kind, context.requestId, pad) };
 }
 
 function oddEvents(kind: OddEvent, requestId: string, pad: (json: string) => string): readonly DialectEvent[] {
@@ -258,7 +258,7 @@ function oddEvents(kind: OddEvent, requestId: string, pad: (json: string) => str
   }
 }
 
-/** Compact JSON. A tool's input is an object here, so it has no string whose place could be marked. */
+/** Compact JSON. */
 function whole(turn: Turn, context: AnswerContext): WholeAnswer {
   const id = messageId(context);
   const blocks = blocksOf(turn, context);
@@ -267,26 +267,14 @@ function whole(turn: Turn, context: AnswerContext): WholeAnswer {
   return { json: JSON.stringify(body), content: blocks.flatMap(({ content }) => content ?? []) };
 }
 
-function readRequest(body: JsonObject): RequestShape {
-  const limit = body.max_tokens;
-  return {
-    stream: body.stream === true,
-    model: typeof body.model === 'string' && body.model !== '' ? body.model : DEFAULT_MODEL,
-    maxTokens: typeof limit === 'number' && Number.isSafeInteger(limit) && limit > 0 ? limit : undefined,
-    includeUsage: true,
-    includeObfuscation: true,
-    forcesTool: isObject(body.tool_choice) && body.tool_choice.type === 'tool',
-    echo: {},
-  };
-}
-
 export const anthropicMessages: Dialect = {
   name: 'anthropic-messages',
   gzipWhenOffered: true,
-  readRequest,
+  readRequest: (body) => requestShape(body, body.max_tokens),
+  requestId: (stamps) => `req_011${stamps.id('base58', 21)}`,
   tell,
   whole,
-  wholeError: (context) => streamErrorObject(requestIdOf(context)),
+  wholeError: (context) => streamErrorObject(context.requestId),
   headers: anthropicHeaders,
   error: anthropicError,
 };

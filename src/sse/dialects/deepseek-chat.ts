@@ -152,7 +152,7 @@ function whole(turn: Turn, context: AnswerContext): WholeAnswer {
 /** Header order of the wire (recorded). */
 function headers(contentType: string, context: AnswerContext): Header[] {
   const { stamps, fidelity } = context;
-  const requestId: Header = ['x-ds-trace-id', context.requestId ?? stamps.id('hex', 32)];
+  const requestId: Header = ['x-ds-trace-id', context.requestId];
   if (fidelity === 'plain') return [['Content-Type', contentType], requestId];
   return [
     ['Content-Type', contentType],
@@ -187,6 +187,7 @@ export const deepseekChat: Dialect = {
   name: 'deepseek-chat',
   gzipWhenOffered: false,
   readRequest: openaiChat.readRequest,
+  requestId: (stamps) => stamps.id('hex', 32),
   tell,
   whole,
   wholeError: openaiChat.wholeError,

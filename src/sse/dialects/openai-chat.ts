@@ -2,21 +2,18 @@ import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/
 import {
   type AnswerContext,
   type Content,
-  DEFAULT_MODEL,
   type Dialect,
   type DialectEvent,
-  isObject,
-  type JsonObject,
   type OddEvent,
-  type RequestShape,
   type Role,
   STREAM_ERROR_MESSAGE,
   type Telling,
   type WholeAnswer,
 } from '../dialect.js';
 import { masking } from '../masking.js';
+import { requestShape } from '../request-shape.js';
 import { type Finish, halves, pieces, type Turn } from '../turn.js';
-import { openaiError, openaiHeaders } from './openai-http.js';
+import { openaiError, openaiHeaders, openaiRequestId } from './openai-http.js';
 
 /**
  * OpenAI Chat Completions. Key order and optional keys are those of the newest recordings (GPT-5.4, 2026):
@@ -250,24 +247,11 @@ export function chatOdd(kind: OddEvent, nullChoice: () => string): readonly Dial
   }
 }
 
-function readRequest(body: JsonObject): RequestShape {
-  const limit = body.max_completion_tokens ?? body.max_tokens;
-  const options = isObject(body.stream_options) ? body.stream_options : {};
-  return {
-    stream: body.stream === true,
-    model: typeof body.model === 'string' && body.model !== '' ? body.model : DEFAULT_MODEL,
-    maxTokens: typeof limit === 'number' && Number.isSafeInteger(limit) && limit > 0 ? limit : undefined,
-    includeUsage: options.include_usage === true,
-    includeObfuscation: options.include_obfuscation !== false,
-    forcesTool: isObject(body.tool_choice),
-    echo: {},
-  };
-}
-
 export const openaiChat: Dialect = {
   name: 'openai-chat',
   gzipWhenOffered: false,
-  readRequest,
+  readRequest: (body) => requestShape(body, body.max_completion_tokens ?? body.max_tokens),
+  requestId: openaiRequestId,
   tell,
   whole,
   wholeError: errorObject,

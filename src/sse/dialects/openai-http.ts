@@ -1,4 +1,5 @@
 import type { AnswerContext, ErrorKind, Header, HttpError } from '../dialect.js';
+import type { Stamps } from '../stamps.js';
 
 /**
  * OpenAI's HTTP errors come from two layers that lay out their JSON differently (recorded):
@@ -13,9 +14,13 @@ interface ErrorRow {
   readonly param: string | null;
   readonly layer: Layer;
   readonly retry: boolean;
+  /** Headers that only this error has. */
+  readonly headers?: readonly Header[];
 }
 
-const ROWS: Readonly<Record<ErrorKind, ErrorRow>> = {
+type Rows = Readonly<Record<ErrorKind, ErrorRow>>;
+
+const CHAT: Rows = {
   rate_limit: { status: 429, type: 'requests', code: 'rate_limit_exceeded', param: null, layer: 'model', retry: true },
   server_error: { status: 500, type: 'server_error', code: null, param: null, layer: 'model', retry: false },
   service_unavailable: { status: 503, type: 'server_error', code: null, param: null, layer: 'model', retry: false },
@@ -54,6 +59,17 @@ const ROWS: Readonly<Record<ErrorKind, ErrorRow>> = {
   },
 };
 
+/** Where Responses answers otherwise (recorded): the model layer checks the key, and the input has another name. */
+const RESPONSES: Rows = {
+  ...CHAT,
+  auth_error: { ...CHAT.auth_error, layer: 'model', headers: [['www-authenticate', 'Bearer realm="OpenAI API"']] },
+  context_overflow: { ...CHAT.context_overflow, param: 'input' },
+};
+
+/** The endpoints whose errors differ. */
+export type OpenaiEndpoint = 'chat' | 'responses';
+const ROWS: Readonly<Record<OpenaiEndpoint, Rows>> = { chat: CHAT, responses: RESPONSES };
+
 /** The seconds form rounds up, so that a client never comes back too early (RFC 9110, section 10.2.3: whole seconds). */
 export function retryHeaders(retryAfterMs: number): Header[] {
   return [
@@ -62,14 +78,15 @@ export function retryHeaders(retryAfterMs: number): Header[] {
   ];
 }
 
-/** One error of the Chat Completions endpoint, laid out as its layer does. */
+/** One error of an endpoint, laid out as its layer does. */
 export function openaiError(
   kind: ErrorKind,
   message: string,
   retryAfterMs: number,
   headers: (contentType: string) => Header[],
+  endpoint: OpenaiEndpoint = 'chat',
 ): HttpError {
-  const row = ROWS[kind];
+  const row = ROWS[endpoint][kind];
   const gateway = row.layer === 'gateway';
   const error = { message, type: row.type, param: row.param, code: row.code };
   return {
@@ -77,16 +94,33 @@ export function openaiError(
     headers: [
       ...headers(gateway ? 'application/json; charset=utf-8' : 'application/json'),
       ...(gateway ? ([['vary', 'Origin']] as const) : []),
+      ...(row.headers ?? []),
       ...(row.retry ? retryHeaders(retryAfterMs) : []),
     ],
     body: JSON.stringify({ error }, null, gateway ? 4 : 2) + (gateway ? '\n' : ''),
   };
 }
 
-/** OpenAI's headers in the order of the wire (recorded by order-preserving recorders). */
-export function openaiHeaders(contentType: string, context: AnswerContext): Header[] {
+const RATE_LIMITS: readonly Header[] = [
+  ['x-ratelimit-limit-requests', '15000'],
+  ['x-ratelimit-limit-tokens', '40000000'],
+  ['x-ratelimit-remaining-requests', '14999'],
+  ['x-ratelimit-remaining-tokens', '39999983'],
+  ['x-ratelimit-reset-requests', '4ms'],
+  ['x-ratelimit-reset-tokens', '0s'],
+];
+
+/**
+ * OpenAI's headers in the order of the wire (recorded by order-preserving recorders). Errors of Responses have
+ * no rate limits among them.
+ */
+export function openaiHeaders(
+  contentType: string,
+  context: AnswerContext,
+  rateLimits: readonly Header[] = RATE_LIMITS,
+): Header[] {
   const { stamps, fidelity } = context;
-  const requestId: Header = ['x-request-id', context.requestId ?? `req_${stamps.id('hex', 32)}`];
+  const requestId: Header = ['x-request-id', context.requestId];
   if (fidelity === 'plain') return [['Content-Type', contentType], requestId];
   return [
     ['Date', stamps.httpDate()],
@@ -101,13 +135,13 @@ export function openaiHeaders(contentType: string, context: AnswerContext): Head
     ['openai-processing-ms', '280'],
     ['openai-project', 'proj_wirefault'],
     ['openai-version', '2020-10-01'],
-    ['x-ratelimit-limit-requests', '15000'],
-    ['x-ratelimit-limit-tokens', '40000000'],
-    ['x-ratelimit-remaining-requests', '14999'],
-    ['x-ratelimit-remaining-tokens', '39999983'],
-    ['x-ratelimit-reset-requests', '4ms'],
-    ['x-ratelimit-reset-tokens', '0s'],
+    ...rateLimits,
     requestId,
     ['alt-svc', 'h3=":443"; ma=86400'],
   ];
+}
+
+/** The request id of both endpoints (recorded). */
+export function openaiRequestId(stamps: Stamps): string {
+  return `req_${stamps.id('hex', 32)}`;
 }

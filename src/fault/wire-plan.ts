@@ -1,0 +1,44 @@
+import type { Mark } from '../sse/mark.js';
+import type { Position } from './position.js';
+import type { Teardown } from './spec.js';
+
+export type Step =
+  /** One segment: `bytes[start, end)`. */
+  | { readonly op: 'write'; readonly start: number; readonly end: number }
+  /** A pause on the plan's own clock, so that delays of writes don't add up. */
+  | { readonly op: 'wait'; readonly ms: number }
+  /** `bytes[start, end)` once more every `everyMs`, `times` times; `Infinity` for ever. */
+  | {
+      readonly op: 'pulse';
+      readonly start: number;
+      readonly end: number;
+      readonly everyMs: number;
+      readonly times: number;
+      /** The number that rises by one with each pulse, where the event has one. */
+      readonly sequence?: number;
+    }
+  /** Until the kernel has taken all that was written; the clock of the waits starts anew there. */
+  | { readonly op: 'settle'; readonly until: 'flushed' }
+  | { readonly op: 'teardown'; readonly kind: Teardown };
+
+/** The exact bytes of an answer, their marks, and the steps that play them. Plain data. */
+export interface WirePlan {
+  /** The whole intended answer, before the cut. */
+  readonly bytes: Buffer;
+  readonly marks: readonly Mark[];
+  readonly cut?: { readonly position: Position; readonly offset: number };
+  readonly steps: readonly Step[];
+}
+
+/** The bytes of the `nth` pulse, counted from 1: those of the plan, with the sequence number moved on. */
+export function pulseBytes(plan: WirePlan, step: Step & { readonly op: 'pulse' }, nth: number): Buffer {
+  const bytes = plan.bytes.subarray(step.start, step.end);
+  if (step.sequence === undefined) return bytes;
+  const text = bytes.toString('utf8');
+  const moved = text.replace(`"sequence_number":${step.sequence}`, `"sequence_number":${step.sequence + nth}`);
+  const [, size, data] = /^([0-9a-f]+)\r\n(.*)\r\n$/s.exec(moved) ?? [];
+  // A longer number makes a longer chunk, whose size line has to say so.
+  return size === undefined || data === undefined
+    ? Buffer.from(moved)
+    : Buffer.from(`${Buffer.byteLength(data).toString(16)}\r\n${data}\r\n`);
+}

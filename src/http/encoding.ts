@@ -1,0 +1,31 @@
+import { constants, crc32, deflateRawSync } from 'node:zlib';
+import type { Marked } from '../sse/mark.js';
+
+/**
+ * gzip that keeps the parts apart (RFC 1952): each part is deflated by itself and flushed to a byte border, so that
+ * an event is whole at the client as soon as its part is, as a provider that flushes after each event sends it.
+ */
+
+// Magic, deflate, no flags, no time, no extra flags, Unix.
+const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
+/** An empty final block with static codes (RFC 1951, section 3.2.6). */
+const FINAL_BLOCK = Buffer.from([3, 0]);
+
+/** Marks of whole parts (events) move with them; those inside are lost, since their bytes are. */
+function deflated(part: Marked, prefix: Buffer): Marked {
+  const bytes = Buffer.concat([prefix, deflateRawSync(part.bytes, { finishFlush: constants.Z_SYNC_FLUSH })]);
+  const marks = part.marks
+    .filter((mark) => mark.start === 0 && mark.end === part.bytes.length)
+    .map((mark) => ({ ...mark, end: bytes.length }));
+  return { bytes, marks };
+}
+
+/** The parts as one gzip stream. The end of the stream is a part of its own. */
+export function gzipped(parts: readonly Marked[]): Marked[] {
+  const body = Buffer.concat(parts.map((part) => part.bytes));
+  const trailer = Buffer.alloc(8);
+  trailer.writeUInt32LE(crc32(body), 0);
+  trailer.writeUInt32LE(body.length % 2 ** 32, 4);
+  const end = Buffer.concat([...(parts.length === 0 ? [HEADER] : []), FINAL_BLOCK, trailer]);
+  return [...parts.map((part, n) => deflated(part, n === 0 ? HEADER : Buffer.alloc(0))), { bytes: end, marks: [] }];
+}
