@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, Help, Option } from 'commander';
 import { messageOf, unknownWord, WirefaultError } from './errors.js';
-import { BEHAVIORS, type BehaviorName, behaviorNamed, DEFAULT_RANDOM_WEIGHTS } from './fault/catalogue.js';
+import { BEHAVIOR_NAMES, BEHAVIORS, type BehaviorName, DEFAULT_RANDOM_WEIGHTS } from './fault/catalogue.js';
 import { DEFAULTS, type GivenOptions, OPTION_ROWS, type SimpleOptionName } from './options.js';
 import { startNamed } from './server.js';
-import { humanLines, jsonLines, LOG_LEVELS, type LogLevel, type Telemetry } from './telemetry.js';
+import { humanLines, jsonLines, LOG_LEVELS, type Telemetry } from './telemetry.js';
 import { VERSION } from './version.js';
 
 /** Options to library calls, nothing else. */
@@ -13,6 +13,9 @@ import { VERSION } from './version.js';
 const EXIT = { failed: 1, usage: 2, SIGINT: 130, SIGTERM: 143 } as const;
 
 const CLI_PORT = 8000;
+
+/** Lines of `--help` are no longer than this, nor than the terminal is wide. */
+const HELP_COLUMNS = 100;
 
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
@@ -30,22 +33,31 @@ interface ServeFlags {
 }
 
 function sequenceOf(text: string): BehaviorName[] {
-  return text.split(',').map((word) => behaviorNamed(word.trim()));
+  return text.split(',').map((part) => {
+    const name = BEHAVIOR_NAMES.find((known) => known === part.trim());
+    if (name === undefined) {
+      const message = `--sequence: ${unknownWord('behavior', part.trim(), BEHAVIOR_NAMES)}`;
+      throw new WirefaultError('bad_script', message);
+    }
+    return name;
+  });
 }
 
 function weightsOf(text: string): Record<string, number> {
-  const weights: Record<string, number> = {};
+  const weights = new Map<string, number>();
   for (const part of text.split(',')) {
     const [, name, weight] = /^\s*([^=\s]+)\s*=\s*(\d+(?:\.\d+)?)\s*$/.exec(part) ?? [];
     if (name === undefined || weight === undefined) {
       const message = `--random-weights: ${JSON.stringify(part)} is not allowed; expected behavior=weight with a number of at least 0`;
       throw new WirefaultError('bad_option', message);
     }
-    if (name in weights)
-      throw new WirefaultError('bad_option', `--random-weights: ${name} has two weights; give it one`);
-    weights[name] = Number(weight);
+    if (weights.has(name)) {
+      const message = `--random-weights: ${JSON.stringify(part)} is not allowed; ${name} has a weight already`;
+      throw new WirefaultError('bad_option', message);
+    }
+    weights.set(name, Number(weight));
   }
-  return weights;
+  return Object.fromEntries(weights);
 }
 
 function givenBy(flags: ServeFlags & Record<string, unknown>): GivenOptions {
@@ -63,14 +75,20 @@ function givenBy(flags: ServeFlags & Record<string, unknown>): GivenOptions {
   };
 }
 
+const COMMANDS = ['serve', 'behaviors', 'help'] as const;
+
 function telemetryOf(flags: ServeFlags): Telemetry {
   const level = LOG_LEVELS.find((name) => name === flags.logLevel);
   if (!level)
     throw new WirefaultError('bad_option', `--log-level: ${unknownWord('level', flags.logLevel, LOG_LEVELS)}`);
-  return process.stdout.isTTY && !flags.json ? humanLines(level) : jsonLines(level satisfies LogLevel);
+  return process.stdout.isTTY && !flags.json ? humanLines(level) : jsonLines(level);
 }
 
-async function serve(flags: ServeFlags & Record<string, unknown>): Promise<void> {
+async function serve(flags: ServeFlags & Record<string, unknown>, command: Command): Promise<void> {
+  const [excess] = command.args;
+  if (excess !== undefined) {
+    throw new WirefaultError('bad_option', unknownWord('command', excess, COMMANDS));
+  }
   const telemetry = telemetryOf(flags);
   let lose: (error: WirefaultError) => void = () => {};
   const lost = new Promise<never>((_, reject) => {
@@ -91,11 +109,11 @@ async function serve(flags: ServeFlags & Record<string, unknown>): Promise<void>
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, async () => {
       await server.close();
-      telemetry.flush();
+      await telemetry.flush();
       process.exit(EXIT[signal]);
     });
   }
-  await lost;
+  await lost.finally(telemetry.flush);
 }
 
 function printBehaviors({ json }: { readonly json?: boolean }): void {
@@ -113,6 +131,9 @@ function printBehaviors({ json }: { readonly json?: boolean }): void {
   for (const { name, meaning } of BEHAVIORS) process.stdout.write(`${name.padEnd(width)}  ${meaning}\n`);
 }
 
+/** What went wrong, on one line whatever was typed. */
+const complaint = (message: string): string => `wirefault: ${message.trim().replace(/\s*\n\s*/g, ' ')}\n`;
+
 function program(): Command {
   const weights = Object.entries(DEFAULT_RANDOM_WEIGHTS).map(([name, weight]) => `${name}=${weight}`);
   const root = new Command('wirefault')
@@ -120,18 +141,24 @@ function program(): Command {
     .version(VERSION)
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'wirefault: ')) });
+    .configureOutput({
+      outputError: (text, write) => write(complaint(text.replace(/^error: /, ''))),
+      getOutHelpWidth: () => Math.min(process.stdout.columns ?? HELP_COLUMNS, HELP_COLUMNS),
+    });
 
   const serveCommand = root
     .command('serve', { isDefault: true })
     .description('answer requests with scripted faults (the default command)')
+    // So that the one that is too much can be named.
+    .allowExcessArguments()
+    .optionsGroup('Options of serve:')
     .option(
       '--sequence <a,b,c>',
       'behaviors, one for each request in the order of arrival (default: success, repeated)',
     )
     .option('--repeat-last', 'reuse the last behavior for ever; without it an exhausted script answers 500')
     .option('--seed <n>', 'unsigned 32-bit seed of random; drawn and printed without it')
-    .option('--random-weights <a=n,b=n>', `shares of random (default: ${weights.join(',')})`);
+    .option('--random-weights <a=n,b=n>', `shares of random (default: ${weights.join(', ')})`);
   for (const [name, row] of Object.entries(OPTION_ROWS)) {
     const value = name === 'port' ? CLI_PORT : DEFAULTS[name as SimpleOptionName];
     const shown = value === undefined ? '' : ` (default: ${typeof value === 'string' ? JSON.stringify(value) : value})`;
@@ -141,6 +168,13 @@ function program(): Command {
     .option('--log-level <level>', `least level that is printed: ${LOG_LEVELS.join(', ')}`, 'info')
     .option('--json', 'JSON lines on a terminal too')
     .action(serve);
+  // It is the default command, so its options are those of the program.
+  root.configureHelp({
+    visibleOptions(command) {
+      const own = Help.prototype.visibleOptions.call(this, command);
+      return command === root ? [...own, ...serveCommand.options] : own;
+    },
+  });
 
   root
     .command('behaviors')
@@ -154,7 +188,7 @@ try {
   await program().parseAsync();
 } catch (thrown) {
   if (thrown instanceof CommanderError) process.exit(thrown.exitCode === 0 ? 0 : EXIT.usage);
-  process.stderr.write(`wirefault: ${messageOf(thrown)}\n`);
+  process.stderr.write(complaint(messageOf(thrown)));
   const usage = thrown instanceof WirefaultError && (thrown.code === 'bad_option' || thrown.code === 'bad_script');
   process.exit(usage ? EXIT.usage : EXIT.failed);
 }

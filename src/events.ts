@@ -40,6 +40,8 @@ export type ServerEvent =
   | { readonly type: 'listen_failed'; readonly reason: string }
   | ({ readonly type: 'request' } & Exchange)
   | ({ readonly type: 'result'; readonly outcome: Outcome; readonly chunksSent: number } & Exchange)
+  /** A request beside the answers (models, token counts, health), which consumes nothing from the script. */
+  | { readonly type: 'auxiliary'; readonly method: string; readonly path: string; readonly status: number }
   /** Something that consumed nothing from the script: not HTTP, not a known path, a wrong key. */
   | { readonly type: 'rejected'; readonly status: number; readonly reason: string; readonly path?: string };
 

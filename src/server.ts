@@ -77,20 +77,21 @@ export async function startNamed(given: FaultServerOptions, naming: Naming): Pro
 
   function handle(request: Request): Job {
     const routed = route(request, options);
-    const { keepAlive } = request;
+    const { keepAlive, method, path } = request;
     switch (routed.kind) {
       case 'turn':
         return exchange(request, routed);
       case 'provider_error': {
         const reply = answers.error(routed.error, routed.reason, routed.protocol);
-        emit({ type: 'rejected', status: reply.status, reason: routed.reason, path: request.path });
+        emit({ type: 'rejected', status: reply.status, reason: routed.reason, path });
         return { plan: replyPlan(reply, { keepAlive }) };
       }
-      case 'reply':
-        if (routed.reason !== undefined) {
-          emit({ type: 'rejected', status: routed.reply.status, reason: routed.reason, path: request.path });
-        }
-        return { plan: replyPlan(routed.reply, { keepAlive, headOnly: request.method === 'HEAD' }) };
+      case 'auxiliary':
+        emit({ type: 'auxiliary', method, path, status: routed.reply.status });
+        return { plan: replyPlan(routed.reply, { keepAlive, headOnly: method === 'HEAD' }) };
+      case 'refused':
+        emit({ type: 'rejected', status: routed.reply.status, reason: routed.reason, path });
+        return { plan: replyPlan(routed.reply, { keepAlive, headOnly: method === 'HEAD' }) };
       default:
         return routed satisfies never;
     }

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { type DestinationStream, destination, type Level, pino } from 'pino';
+import { type Level, pino } from 'pino';
 import type { Outcome, ServerEvent } from './events.js';
 
 /**
@@ -10,8 +10,46 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Telemetry {
   event(event: ServerEvent): void;
-  /** Writes what is still buffered; afterwards the process may exit. */
-  flush(): void;
+  /** Resolves when all is written, or nobody has read it for a while; afterwards the process may exit. */
+  flush(): Promise<void>;
+}
+
+/** How long a process that stops waits for the reader of its output. */
+const FLUSH_LIMIT_MS = 1000;
+
+interface Output {
+  write(text: string): void;
+  flush(): Promise<void>;
+}
+
+/**
+ * Stdout, written once for each turn of the event loop. A pipe that is read slowly, or by nobody any more, holds up
+ * neither the wire nor the end of the process. (pino's own destination did: its flush waits for ever for a full pipe.)
+ */
+function output(): Output {
+  const { stdout } = process;
+  // The reader may go before us, as in `wirefault | head`.
+  stdout.on('error', () => {});
+  let gathered = '';
+  const take = (): string => {
+    const text = gathered;
+    gathered = '';
+    return text;
+  };
+  return {
+    write: (text) => {
+      if (gathered === '') setImmediate(() => stdout.write(take()));
+      gathered += text;
+    },
+    flush: () =>
+      new Promise((resolve) => {
+        const limit = setTimeout(resolve, FLUSH_LIMIT_MS);
+        stdout.write(take(), () => {
+          clearTimeout(limit);
+          resolve();
+        });
+      }),
+  };
 }
 
 function levelOf(event: ServerEvent): Level {
@@ -23,6 +61,7 @@ function levelOf(event: ServerEvent): Level {
     case 'unavailable':
     case 'ready':
     case 'available':
+    case 'auxiliary':
     case 'request':
     case 'result':
       return 'info';
@@ -33,15 +72,11 @@ function levelOf(event: ServerEvent): Level {
 
 /** One JSON object a line: `level`, `time` (ms since 1970), `type`, and the event's own fields. */
 export function jsonLines(level: LogLevel): Telemetry {
-  // Lines are gathered while a write is under way: a pipe that is read slowly never holds up the wire.
-  const out = destination({ dest: 1, sync: false });
-  const logger = pino(
-    { level, base: null, formatters: { level: (label) => ({ level: label }) } },
-    out as DestinationStream,
-  );
+  const out = output();
+  const logger = pino({ level, base: null, formatters: { level: (label) => ({ level: label }) } }, out);
   return {
     event: (event) => logger[levelOf(event)](event),
-    flush: () => out.flushSync(),
+    flush: out.flush,
   };
 }
 
@@ -56,7 +91,7 @@ const OUTCOME_STYLE: Readonly<Record<Outcome, Style>> = {
   server_error: 'red',
 };
 
-/** One line for a person, or nothing where the level hides it. */
+/** One event for a person: a line, or two. */
 export function humanLine(event: ServerEvent, style: (style: Style, text: string) => string): string {
   switch (event.type) {
     case 'unavailable':
@@ -79,6 +114,8 @@ export function humanLine(event: ServerEvent, style: (style: Style, text: string
       const outcome = style(OUTCOME_STYLE[event.outcome], event.outcome);
       return `${style('gray', `#${event.attempt}`)} ${event.behavior}: ${outcome}, ${chunks}`;
     }
+    case 'auxiliary':
+      return style('gray', `${event.method} ${event.path}: ${event.status}, beside the script`);
     case 'rejected':
       return style('yellow', `rejected with ${event.status}${event.path ? ` ${event.path}` : ''}: ${event.reason}`);
     default:
@@ -88,12 +125,13 @@ export function humanLine(event: ServerEvent, style: (style: Style, text: string
 
 /** Readable lines on stdout. */
 export function humanLines(level: LogLevel): Telemetry {
+  const out = output();
   const order = (name: LogLevel): number => LOG_LEVELS.indexOf(name);
   return {
     event: (event) => {
       if (order(levelOf(event)) < order(level)) return;
-      process.stdout.write(`${humanLine(event, styleText)}\n`);
+      out.write(`${humanLine(event, styleText)}\n`);
     },
-    flush: () => {},
+    flush: out.flush,
   };
 }

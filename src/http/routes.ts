@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { messageOf, suggestion } from '../errors.js';
 import { isObject, type JsonObject, type Protocol } from '../sse/dialect.js';
+import { type Auxiliary, type AuxiliaryKind, auxiliaryReply } from './auxiliary.js';
 import { errorReply, type Reply } from './reply.js';
 import type { Request } from './request.js';
 
@@ -10,6 +11,8 @@ import type { Request } from './request.js';
  */
 export type Routed =
   | { readonly kind: 'turn'; readonly protocol: Protocol; readonly body: JsonObject }
+  /** What clients ask beside the answers; it never consumes the script. */
+  | { readonly kind: 'auxiliary'; readonly reply: Reply }
   /** The provider's own error, for what the provider checks too. */
   | {
       readonly kind: 'provider_error';
@@ -17,37 +20,68 @@ export type Routed =
       readonly error: 'auth_error' | 'invalid_request';
       readonly reason: string;
     }
-  | { readonly kind: 'reply'; readonly reply: Reply; readonly reason?: string };
+  | { readonly kind: 'refused'; readonly reply: Reply; readonly reason: string };
+
+type Serves =
+  | { readonly turn: Protocol }
+  /** `protocol` says whose 401 an auxiliary request gets; without it no key is asked for. */
+  | { readonly auxiliary: AuxiliaryKind; readonly protocol?: Protocol };
 
 interface Route {
-  readonly protocol: Protocol;
-  /** The end of the path: base URLs have many beginnings. */
-  readonly suffix: string;
+  readonly method: 'GET' | 'POST';
+  /** Tested against the end of the path: base URLs have many beginnings. */
+  readonly pattern: RegExp;
+  /** For people. */
+  readonly path: string;
+  readonly serves: Serves;
 }
 
-const ROUTES: readonly Route[] = [{ protocol: 'openai-chat', suffix: '/chat/completions' }];
+const ROUTES: readonly Route[] = [
+  post('/chat/completions', { turn: 'openai-chat' }),
+  post('/responses', { turn: 'openai-responses' }),
+  post('/messages', { turn: 'anthropic-messages' }),
+  post('/messages/count_tokens', { auxiliary: 'count_tokens', protocol: 'anthropic-messages' }),
+  get('/models', /\/models$/, { auxiliary: 'models', protocol: 'openai-chat' }),
+  get('/models/{id}', /\/models\/(?<id>.+)$/, { auxiliary: 'model', protocol: 'openai-chat' }),
+  { ...get('/health', /^\/health$/, { auxiliary: 'health' }), path: '/health' },
+  { ...get('/', /^\/(v1\/?)?$/, { auxiliary: 'root' }), path: '/' },
+];
 
-const KNOWN = ROUTES.map(({ suffix }) => `POST /v1${suffix}`);
-const ALLOW = ['Allow', 'POST, OPTIONS'] as const;
+function post(suffix: string, serves: Serves): Route {
+  return { method: 'POST', pattern: new RegExp(`${suffix}$`), path: `/v1${suffix}`, serves };
+}
+
+function get(suffix: string, pattern: RegExp, serves: Serves): Route {
+  return { method: 'GET', pattern, path: `/v1${suffix}`, serves };
+}
+
+const KNOWN = ROUTES.map(({ method, path }) => `${method} ${path}`);
 
 export function route(request: Request, options: { readonly apiKey: string | undefined }): Routed {
   const path = pathOf(request);
-  const found = ROUTES.find(({ suffix }) => path.endsWith(suffix));
-  if (!found) return refusal(404, 'unknown_path', `no such path: ${path}${nearest(path)}`);
-  const { protocol } = found;
-  if (request.method === 'OPTIONS') return { kind: 'reply', reply: { status: 204, headers: [ALLOW], body: '' } };
-  if (request.method !== 'POST') {
-    return refusal(405, 'method_not_allowed', `${request.method} ${path}: only POST is answered here`, [ALLOW]);
+  const { method } = request;
+  const onPath = ROUTES.filter(({ pattern }) => pattern.test(path));
+  if (onPath.length === 0) return refused(404, 'unknown_path', `no such path: ${path}${nearest(path)}`);
+  if (method === 'OPTIONS') return { kind: 'auxiliary', reply: { status: 204, headers: [allow(onPath)], body: '' } };
+  const found = onPath.find((known) => known.method === method || (known.method === 'GET' && method === 'HEAD'));
+  if (!found) {
+    if (upgradesToWebSocket(request)) return upgradeRequired(path);
+    const allowed = onPath.map((known) => known.method).join(' and ');
+    return refused(405, 'method_not_allowed', `${method} ${path}: only ${allowed} is answered here`, [allow(onPath)]);
   }
-  if (options.apiKey !== undefined && !authorized(request, options.apiKey)) {
-    const reason = request.headers.authorization
-      ? 'Incorrect API key provided: the bearer token is not the one that --api-key sets'
-      : 'no API key: send the header "Authorization: Bearer KEY" with the key that --api-key sets';
-    return { kind: 'provider_error', protocol, error: 'auth_error', reason };
+  const { serves } = found;
+  const protocol = 'turn' in serves ? serves.turn : serves.protocol;
+  if (protocol && options.apiKey !== undefined) {
+    const reason = keyProblem(request, options.apiKey);
+    if (reason) return { kind: 'provider_error', protocol: speaker(request, protocol), error: 'auth_error', reason };
   }
-  const body = parseBody(request.body);
-  if (typeof body === 'string') return { kind: 'provider_error', protocol, error: 'invalid_request', reason: body };
-  return { kind: 'turn', protocol, body };
+  if ('turn' in serves) {
+    const body = parseBody(request.body);
+    if (typeof body !== 'string') return { kind: 'turn', protocol: serves.turn, body };
+    return { kind: 'provider_error', protocol: serves.turn, error: 'invalid_request', reason: body };
+  }
+  const asked: Auxiliary = { kind: serves.auxiliary, id: found.pattern.exec(path)?.groups?.id ?? '' };
+  return { kind: 'auxiliary', reply: auxiliaryReply(asked, request, KNOWN) };
 }
 
 /** Proxies send the whole URL as the target (RFC 9112, section 3.2.2). */
@@ -56,23 +90,48 @@ function pathOf({ path }: Request): string {
   return absolute ? absolute[1] || '/' : path;
 }
 
-function refusal(status: number, code: string, reason: string, headers: Reply['headers'] = []): Routed {
-  return { kind: 'reply', reply: errorReply(status, code, reason, { headers, known: KNOWN }), reason };
+/** Both providers list models under the same path; Anthropic's clients say which version of its API they speak. */
+function speaker(request: Request, protocol: Protocol): Protocol {
+  return request.headers['anthropic-version'] === undefined ? protocol : 'anthropic-messages';
+}
+
+function refused(status: number, code: string, reason: string, headers: Reply['headers'] = []): Routed {
+  return { kind: 'refused', reply: errorReply(status, code, reason, { headers, known: KNOWN }), reason };
+}
+
+function allow(routes: readonly Route[]): readonly [string, string] {
+  const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return ['Allow', [...methods, 'OPTIONS'].join(', ')];
+}
+
+/** codex opens a WebSocket first where it is told that it may. */
+function upgradesToWebSocket(request: Request): boolean {
+  return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+/** The `Upgrade` header names what to use instead (RFC 9110, section 15.5.22). */
+function upgradeRequired(path: string): Routed {
+  const reason = `${path}: WebSocket is not spoken here; use POST over HTTP/1.1`;
+  const headers = [['Upgrade', 'HTTP/1.1']] as const;
+  return { kind: 'auxiliary', reply: errorReply(426, 'upgrade_required', reason, { headers }) };
 }
 
 function nearest(path: string): string {
-  const near = suggestion(
-    path,
-    ROUTES.flatMap(({ suffix }) => [suffix, `/v1${suffix}`]),
-  );
+  const paths = ROUTES.flatMap((known) => [known.path, known.path.replace(/^\/v1/, '')]);
+  const near = suggestion(path, paths);
   return near ? `, ${near}` : '';
 }
 
-function authorized(request: Request, apiKey: string): boolean {
-  const [, token = ''] = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? '') ?? [];
-  const given = Buffer.from(token);
-  const wanted = Buffer.from(apiKey);
-  return given.length === wanted.length && timingSafeEqual(given, wanted);
+/** What is wrong with the request's key, or `undefined`. */
+function keyProblem(request: Request, apiKey: string): string | undefined {
+  const { authorization = '', 'x-api-key': key } = request.headers;
+  const given = /^Bearer +(.+)$/i.exec(authorization)?.[1] ?? key;
+  if (given === undefined) {
+    return 'no API key: send "Authorization: Bearer KEY" or "x-api-key: KEY" with the key that --api-key sets';
+  }
+  const [sent, wanted] = [Buffer.from(given), Buffer.from(apiKey)];
+  if (sent.length === wanted.length && timingSafeEqual(sent, wanted)) return undefined;
+  return 'Incorrect API key provided: it is not the one that --api-key sets';
 }
 
 /** The body's object, or what is wrong with it. An empty body is a request that is silent about everything. */
