@@ -1,4 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import { SkipReporter } from './test/support/skip-reporter.js';
+
+/** Where CI reads the counts from. */
+const report = process.env.WIREFAULT_TEST_REPORT;
 
 export default defineConfig({
   test: {
@@ -6,5 +10,6 @@ export default defineConfig({
     // Real sockets on two cores: generous for a slow machine, never reached on a working one.
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    reporters: ['default', new SkipReporter(), ...(report ? [['json', { outputFile: report }] as const] : [])],
   },
 });

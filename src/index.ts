@@ -9,5 +9,6 @@ export {
   DEFAULT_RANDOM_WEIGHTS,
   type RandomWeights,
 } from './fault/catalogue.js';
+export { blocksIn, type FoundBlock, withoutBlocks } from './fault/content-blocks.js';
 export { MAX_TIMER_MS } from './options.js';
 export { type FaultServer, type FaultServerOptions, startFaultServer } from './server.js';
