@@ -161,7 +161,7 @@ function program(): Command {
     .option('--random-weights <a=n,b=n>', `shares of random (default: ${weights.join(', ')})`);
   for (const [name, row] of Object.entries(OPTION_ROWS)) {
     const value = name === 'port' ? CLI_PORT : DEFAULTS[name as SimpleOptionName];
-    const shown = value === undefined ? '' : ` (default: ${typeof value === 'string' ? JSON.stringify(value) : value})`;
+    const shown = value === undefined ? '' : ` (default: ${value})`;
     serveCommand.addOption(new Option(`${flagOf(name)} ${row.argument}`, `${row.meaning}${shown}`));
   }
   serveCommand

@@ -203,11 +203,12 @@ export async function startNamed(given: FaultServerOptions, naming: Naming): Pro
   };
 }
 
-function outcomeOf(end: PlayEnd): Outcome {
-  const teardown = end.reached?.op === 'teardown' ? end.reached.kind : undefined;
-  if (teardown === 'stall') return 'stalled';
-  if (end.how !== 'done') return end.how;
-  return teardown === 'rst' ? 'reset' : 'completed';
+function outcomeOf({ how, reached }: PlayEnd): Outcome {
+  // Silence and keep-alives for ever have no end of their own: whoever ends them ends them as scripted.
+  if (reached?.op === 'pulse' && reached.times === Number.POSITIVE_INFINITY) return 'stalled';
+  if (reached?.op === 'teardown' && reached.kind === 'stall') return 'stalled';
+  if (how !== 'done') return how;
+  return reached?.op === 'teardown' && reached.kind === 'rst' ? 'reset' : 'completed';
 }
 
 function notify(onEvent: ((event: ServerEvent) => unknown) | undefined, event: ServerEvent): void {

@@ -44,6 +44,12 @@ type Queued =
   | { readonly kind: 'request'; readonly request: Request }
   | { readonly kind: 'bad'; readonly bad: BadRequest };
 
+/** Whether the connection can be used again after the plan. */
+function leavesOpen({ steps }: WirePlan): boolean {
+  const end = steps.at(-1);
+  return end?.op === 'teardown' && (end.kind === 'keep_alive' || end.kind === 'eof');
+}
+
 export function serveConnection(socket: Socket, deps: ConnectionDeps): Connection {
   const queue: Queued[] = [];
   let parser: RequestParser | undefined;
@@ -51,7 +57,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   let requestTimer: NodeJS.Timeout | undefined;
   let lingerTimer: NodeJS.Timeout | undefined;
   let lingerEndMs = 0;
-  /** No more is read from this connection; what was read before is still answered. */
+  /** No more is made of what this connection sends; what was read before is still answered. */
   let closing = false;
   let clientEnded = false;
   let continueWanted = false;
@@ -159,18 +165,25 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   }
 
   function start(job: Job, keepAlive: boolean): void {
+    if (!keepAlive || !leavesOpen(job.plan)) beLast();
     playback = play(socket, job.plan, {
       onLast: () => job.onLast?.(),
       onEnd: (end) => {
         playback = undefined;
         job.onEnd?.(end);
-        if (!keepAlive || end.how !== 'done') {
-          closing = true;
-          queue.length = 0;
-        }
+        if (end.how !== 'done') beLast();
         next();
       },
     });
+  }
+
+  /** Nothing is answered after what is played now. What still comes is read all the same, to see the client go. */
+  function beLast(): void {
+    closing = true;
+    parser = undefined;
+    disarm();
+    queue.length = 0;
+    socket.resume();
   }
 
   /** Sends FIN after what was written, and reads on for a while. */
