@@ -10,6 +10,7 @@ export default defineConfig({
     // Real sockets on two cores: generous for a slow machine, never reached on a working one.
     testTimeout: 20_000,
     hookTimeout: 20_000,
-    reporters: ['default', new SkipReporter(), ...(report ? [['json', { outputFile: report }] as const] : [])],
+    reporters: ['default', new SkipReporter(), ...(report ? ['json'] : [])],
+    ...(report ? { outputFile: { json: report } } : {}),
   },
 });

@@ -167,7 +167,11 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   function start(job: Job, keepAlive: boolean): void {
     if (!keepAlive || !leavesOpen(job.plan)) beLast();
     playback = play(socket, job.plan, {
-      onLast: () => job.onLast?.(),
+      onLast: () => {
+        job.onLast?.();
+        // A stall that begins only after the client's end has nobody to be silent to either.
+        if (clientEnded) queueMicrotask(() => playback?.clientEnded());
+      },
       onEnd: (end) => {
         playback = undefined;
         job.onEnd?.(end);
