@@ -1,7 +1,13 @@
 import { closest, distance } from 'fastest-levenshtein';
 
 /** The closed set of reasons why wirefault refuses something. */
-export type WirefaultErrorCode = 'bad_option' | 'bad_script' | 'port_in_use' | 'listen_failed' | 'plan_impossible';
+export type WirefaultErrorCode =
+  | 'bad_option'
+  | 'bad_script'
+  | 'port_in_use'
+  | 'listen_failed'
+  | 'plan_impossible'
+  | 'journal_failed';
 
 /**
  * The one error that wirefault throws at its callers.

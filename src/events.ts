@@ -1,4 +1,5 @@
 import type { BehaviorName, ConcreteBehaviorName } from './fault/catalogue.js';
+import type { EvidenceSource } from './proof/kernel.js';
 
 /** How one accepted request ended, seen from the server. */
 export type Outcome =
@@ -33,11 +34,21 @@ export type ServerEvent =
   /** The port refuses connections for `delayMs` from now. */
   | { readonly type: 'unavailable'; readonly baseURL: string; readonly delayMs: number }
   /** The port accepts connections, for the first time. */
-  | { readonly type: 'ready'; readonly baseURL: string; readonly randomSeed: number; readonly version: string }
+  | {
+      readonly type: 'ready';
+      readonly baseURL: string;
+      readonly randomSeed: number;
+      readonly evidence: EvidenceSource;
+      readonly version: string;
+    }
   /** The port accepts connections again after a refusal window. */
   | { readonly type: 'available'; readonly baseURL: string }
   /** The port could not be opened again after a refusal window. */
   | { readonly type: 'listen_failed'; readonly reason: string }
+  /** Ledgers are being lost, since the journal can't be written; at the end once more, with the number of all. */
+  | { readonly type: 'journal_failed'; readonly reason: string; readonly lostLines: number }
+  /** The bytes of exchanges can't be stored. */
+  | { readonly type: 'capture_failed'; readonly reason: string }
   | ({ readonly type: 'request' } & Exchange)
   | ({ readonly type: 'result'; readonly outcome: Outcome; readonly chunksSent: number } & Exchange)
   /** A request beside the answers (models, token counts, health), which consumes nothing from the script. */

@@ -11,11 +11,15 @@ import {
 } from './fault/catalogue.js';
 import { type Script, scriptOf } from './fault/script.js';
 import type { Content } from './fault/words.js';
+import { EVIDENCE_SOURCES } from './proof/kernel.js';
 import { FIDELITIES, type Fidelity, KEY_ORDERS, type KeyOrder } from './sse/dialect.js';
 import { CHAT_VARIANTS, type ChatVariant } from './sse/dialects.js';
 
 /** Node's timers hold at most a signed 32-bit number of milliseconds; a longer one would fire at once. */
 export const MAX_TIMER_MS = 2_147_483_647;
+
+const EVIDENCE_CHOICES = ['auto', ...EVIDENCE_SOURCES] as const;
+type EvidenceChoice = (typeof EVIDENCE_CHOICES)[number];
 
 /** A simple option: what it may be, in zod's words and in ours. The command line makes its flags from these rows. */
 interface OptionRow<T> {
@@ -76,6 +80,7 @@ export const OPTION_ROWS = {
   chunkSize: integer(1, 1_000_000, 'code points in one delta'),
   chunkDelayMs: delay('pause after each delta of a paced answer'),
   disconnectDelayMs: delay('pause before a reset'),
+  settleTimeoutMs: delay('how long a reset waits for proof that the client has read what was sent'),
   keepaliveMs: integer(1, MAX_TIMER_MS, 'pause after each keep-alive', 'milliseconds'),
   keepaliveCount: integer(1, 10_000, 'keep-alives of keepalive_then_success'),
   retryAfterMs: integer(1, MAX_TIMER_MS, 'what rate_limit tells the client to wait', 'milliseconds'),
@@ -93,6 +98,21 @@ export const OPTION_ROWS = {
     schema: z.enum(CHAT_VARIANTS),
     parse: asText,
   } satisfies OptionRow<ChatVariant>,
+  evidence: {
+    argument: '<source>',
+    meaning: 'where byte counts come from: auto, or one source, which then has to be there',
+    allowed: `one of ${EVIDENCE_CHOICES.join(', ')}`,
+    schema: z.enum(EVIDENCE_CHOICES),
+    parse: asText,
+  } satisfies OptionRow<EvidenceChoice>,
+  journal: { ...text('file to which the ledger of each exchange is added as a JSON line'), argument: '<file>' },
+  journalMaxBytes: integer(
+    0,
+    1_099_511_627_776,
+    'size at which the journal is renamed to FILE.1 and so on; 0: never',
+    'bytes',
+  ),
+  capture: { ...text("folder for each exchange's request and answer bytes"), argument: '<dir>' },
   fidelity: {
     argument: '<level>',
     meaning: "full: today's provider with masking fields and all headers; plain: only what a client needs",
@@ -128,12 +148,17 @@ export const DEFAULTS = {
   chunkSize: 8,
   chunkDelayMs: 25,
   disconnectDelayMs: 10,
+  settleTimeoutMs: 2000,
   keepaliveMs: 1000,
   keepaliveCount: 3,
   retryAfterMs: 1000,
   requestId: undefined,
   toolName: 'mock_tool',
   toolArguments: '{"value":"mock"}',
+  evidence: 'auto',
+  journal: undefined,
+  journalMaxBytes: 0,
+  capture: undefined,
   chatVariant: 'auto',
   fidelity: 'full',
   keyOrder: 'sorted',
@@ -161,6 +186,10 @@ export interface ResolvedOptions extends Content {
   readonly listenDelayMs: number;
   readonly chunkSize: number;
   readonly requestId: string | undefined;
+  readonly evidence: EvidenceChoice;
+  readonly journal: string | undefined;
+  readonly journalMaxBytes: number;
+  readonly capture: string | undefined;
   readonly chatVariant: ChatVariant;
   readonly fidelity: Fidelity;
   readonly keyOrder: KeyOrder;
@@ -172,6 +201,9 @@ export interface ResolvedOptions extends Content {
 
 /** Simple options as a caller may give them. */
 export type GivenOptions = { readonly [K in SimpleOptionName]?: SimpleOptions[K] | undefined } & ScriptOptions;
+
+/** Options of the library that are checked where they are used. */
+const OTHER_OPTION_NAMES = ['onEvent', 'requestHistory', 'ledgerHistory', 'redact'];
 
 const SCRIPT_OPTION_NAMES = ['sequence', 'repeatLast', 'randomSeed', 'randomWeights'] as const;
 
@@ -187,7 +219,7 @@ function refused(name: string, value: unknown, allowed: string): WirefaultError 
  * @throws WirefaultError `bad_option` or `bad_script`: one line with the option, the value and what is allowed
  */
 export function resolveOptions(given: GivenOptions, naming: Naming): ResolvedOptions {
-  const known: readonly string[] = [...Object.keys(OPTION_ROWS), ...SCRIPT_OPTION_NAMES, 'onEvent', 'requestHistory'];
+  const known: readonly string[] = [...Object.keys(OPTION_ROWS), ...SCRIPT_OPTION_NAMES, ...OTHER_OPTION_NAMES];
   for (const name of Object.keys(given)) {
     if (!known.includes(name)) throw new WirefaultError('bad_option', unknownWord('option', name, known));
   }
@@ -200,7 +232,10 @@ export function resolveOptions(given: GivenOptions, naming: Naming): ResolvedOpt
       if (!row.schema.safeParse(value).success) throw refused(naming(name), shown, row.allowed);
       return [name, value];
     }),
-  ) as { -readonly [K in SimpleOptionName]: SimpleOptions[K] } & Pick<ResolvedOptions, 'apiKey' | 'requestId'>;
+  ) as { -readonly [K in SimpleOptionName]: SimpleOptions[K] } & Pick<
+    ResolvedOptions,
+    'apiKey' | 'requestId' | 'journal' | 'capture'
+  >;
   if (simple.contentBlocks > 0 && given.successText !== undefined) {
     const message = `${naming('contentBlocks')}: can't be set together with ${naming('successText')}; both are the text of an answer`;
     throw new WirefaultError('bad_option', message);

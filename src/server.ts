@@ -1,22 +1,25 @@
-import { answersOf } from './answers.js';
-import { messageOf, WirefaultError } from './errors.js';
-import type { Concrete, Outcome, RequestRecord, Scripted, ServerEvent } from './events.js';
-import { select } from './fault/script.js';
-import type { WirePlan } from './fault/wire-plan.js';
-import { errorReply, replyPlan } from './http/reply.js';
-import type { Request } from './http/request.js';
-import { type Routed, route } from './http/routes.js';
-import { type Connection, type Job, serveConnection } from './net/connection.js';
+import type { Socket } from 'node:net';
+import { WirefaultError } from './errors.js';
+import type { RequestRecord, ServerEvent } from './events.js';
+import { exchangesOf } from './exchanges.js';
+import { type Connection, serveConnection } from './net/connection.js';
 import { bracketed, listen } from './net/listener.js';
-import type { PlayEnd } from './net/player.js';
-import { type GivenOptions, type Naming, resolveOptions } from './options.js';
-import { eventsFlushed } from './proof/recorder.js';
+import { type GivenOptions, type Naming, type ResolvedOptions, resolveOptions } from './options.js';
+import { type Bookkeeper, bookkeeper } from './proof/bookkeeper.js';
+import { openCapture } from './proof/capture.js';
+import { openJournal } from './proof/journal.js';
+import { EVIDENCE_SOURCES, type EvidenceSource, type Kernel, kernelOf } from './proof/kernel.js';
+import type { Ledger } from './proof/ledger.js';
+import { recordConnection } from './proof/recorder.js';
+import { settler } from './proof/settle.js';
 import { VERSION } from './version.js';
 
 /**
  * The straight line, wired together:
  *
  *   socket ─▶ http/request-parser ─▶ route ─▶ fault/script: select ─▶ answers: compile, stamp ─▶ net/player ─▶ socket
+ *                                                                                                              │
+ *                                                           journal ◀─ bookkeeper ◀─ account ◀─ proof/recorder ◀
  */
 
 export interface FaultServerOptions extends GivenOptions {
@@ -24,6 +27,10 @@ export interface FaultServerOptions extends GivenOptions {
   readonly onEvent?: (event: ServerEvent) => void;
   /** Accepted requests kept in `requests`, the newest ones. Default 10,000. */
   readonly requestHistory?: number;
+  /** Ledgers kept in `ledgers`, the newest ones. Default 1,000. */
+  readonly ledgerHistory?: number;
+  /** Replace keys in ledgers and captures. Default true. */
+  readonly redact?: boolean;
 }
 
 export interface FaultServer {
@@ -36,6 +43,16 @@ export interface FaultServer {
   readonly requests: readonly RequestRecord[];
   /** Accepted requests that `requests` no longer holds. */
   readonly droppedRequests: number;
+  /** Where the byte counts of the ledgers come from. */
+  readonly evidence: EvidenceSource;
+  /** What the recorder saw of each exchange, the newest `ledgerHistory` of them, in the order in which they settled. */
+  readonly ledgers: readonly Ledger[];
+  /** The ledger of an exchange, counted from 1 in the order of the requests; resolves once it has settled. */
+  ledger(exchange: number): Promise<Ledger>;
+  /** Each ledger from now on, as it settles; ends when the server is closed. */
+  followLedgers(): AsyncIterableIterator<Ledger>;
+  /** Resolves when no exchange is under way and every ledger is settled, and written where there is a journal. */
+  idle(): Promise<void>;
   /** Resolves when the port accepts connections: at once, or at the end of a refusal window. */
   whenListening(): Promise<void>;
   /** Stops listening and ends all connections, stalled ones too. May be called again. */
@@ -44,9 +61,7 @@ export interface FaultServer {
 }
 
 const DEFAULT_REQUEST_HISTORY = 10_000;
-
-/** One shared cursor in arrival order, for now. */
-const LANE = 'default';
+const DEFAULT_LEDGER_HISTORY = 1000;
 
 /**
  * Starts a fault server. Resolves once the port is bound; if the sequence begins with `connection_refused` the port
@@ -59,122 +74,43 @@ export function startFaultServer(options: FaultServerOptions = {}): Promise<Faul
 
 /** As `startFaultServer`, with options called as the caller's user knows them. */
 export async function startNamed(given: FaultServerOptions, naming: Naming): Promise<FaultServer> {
-  const { onEvent, requestHistory = DEFAULT_REQUEST_HISTORY, ...rest } = given;
-  if (!Number.isSafeInteger(requestHistory) || requestHistory < 0) {
-    const message = `requestHistory: ${JSON.stringify(requestHistory)} is not allowed; expected a whole number of at least 0`;
-    throw new WirefaultError('bad_option', message);
-  }
+  const { onEvent, requestHistory = DEFAULT_REQUEST_HISTORY, ledgerHistory, redact, ...rest } = given;
+  checkCount('requestHistory', requestHistory);
+  checkCount('ledgerHistory', ledgerHistory);
   const options = resolveOptions(rest, naming);
   const emit = (event: ServerEvent): void => notify(onEvent, event);
   const { script } = options;
-
-  const connections = new Set<Connection>();
-  const gone = new Set<Promise<void>>();
-  const requests: RequestRecord[] = [];
-  let droppedRequests = 0;
-  let attempts = 0;
-  const answers = answersOf(options);
-
-  function handle(request: Request): Job {
-    const routed = route(request, options);
-    const { keepAlive, method, path } = request;
-    switch (routed.kind) {
-      case 'turn':
-        return exchange(request, routed);
-      case 'provider_error': {
-        const reply = answers.error(routed.error, routed.reason, routed.protocol);
-        emit({ type: 'rejected', status: reply.status, reason: routed.reason, path });
-        return { plan: replyPlan(reply, { keepAlive }) };
-      }
-      case 'auxiliary':
-        emit({ type: 'auxiliary', method, path, status: routed.reply.status });
-        return { plan: replyPlan(routed.reply, { keepAlive, headOnly: method === 'HEAD' }) };
-      case 'refused':
-        emit({ type: 'rejected', status: routed.reply.status, reason: routed.reason, path });
-        return { plan: replyPlan(routed.reply, { keepAlive, headOnly: method === 'HEAD' }) };
-      default:
-        return routed satisfies never;
-    }
-  }
-
-  function exchange(request: Request, routed: Routed & { kind: 'turn' }): Job {
-    const selection = select(script, LANE, ++attempts);
-    const named: { scriptBehavior: Scripted; behavior: Concrete } =
-      selection.kind === 'behavior'
-        ? { scriptBehavior: selection.scripted, behavior: selection.behavior }
-        : { scriptBehavior: 'script_exhausted', behavior: 'script_exhausted' };
-    const record: RequestRecord = {
-      attempt: selection.attempt,
-      ...named,
-      path: request.path,
-      headers: request.headers,
-      body: routed.body,
-      chunksSent: 0,
-    };
-    keep(record);
-    const told = { attempt: record.attempt, ...named, path: record.path };
-    emit({ type: 'request', ...told });
-
-    let failed = selection.kind === 'exhausted';
-    let plan: WirePlan;
-    try {
-      plan =
-        selection.kind === 'behavior'
-          ? answers.plan(selection, routed.protocol, routed.body, request)
-          : replyPlan(errorReply(500, 'MOCK_SCRIPT_EXHAUSTED', 'mock script exhausted'), request);
-    } catch (thrown) {
-      failed = true;
-      plan = replyPlan(errorReply(500, 'PLAN_IMPOSSIBLE', messageOf(thrown)), request);
-    }
-    return {
-      plan,
-      onLast: () => {
-        const refusals = selection.kind === 'behavior' ? selection.refusals : 0;
-        for (let n = 0; n < refusals; n++) listener.refuse(options.listenDelayMs);
-      },
-      onEnd: (end) => {
-        record.chunksSent = eventsFlushed(plan, end.flushedBytes);
-        record.outcome = failed ? 'server_error' : outcomeOf(end);
-        emit({ type: 'result', ...told, outcome: record.outcome, chunksSent: record.chunksSent });
-      },
-    };
-  }
-
-  function keep(record: RequestRecord): void {
-    requests.push(record);
-    if (requests.length <= requestHistory) return;
-    requests.shift();
-    droppedRequests++;
-  }
+  const kernel = await chosenKernel(options, naming);
+  const books = await openBooks(options, kernel.source, { emit, ledgerHistory, redact });
+  const refuse = (): void => listener.refuse(options.listenDelayMs);
+  const exchanges = exchangesOf({ options, requestHistory, books, emit, refuse });
+  const open = openConnections();
+  const settling = settler();
 
   let baseURL = '';
   let ready = false;
   const listener = await listen(
     { ...options, refuseFirstMs: script.leadingRefusals * options.listenDelayMs },
     {
-      onConnection: (socket) => {
-        const connection = serveConnection(socket, {
-          limits: options,
-          requestTimeoutMs: options.requestTimeoutMs,
-          handle,
-          onBad: (bad) => emit({ type: 'rejected', ...bad }),
-        });
-        connections.add(connection);
-        const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-        gone.add(closed);
-        closed.then(() => {
-          connections.delete(connection);
-          gone.delete(closed);
-        });
-      },
+      onConnection: (socket) =>
+        open.add(socket, (number) =>
+          serveConnection(socket, {
+            limits: { ...options, keepRaw: options.capture !== undefined },
+            requestTimeoutMs: options.requestTimeoutMs,
+            recorder: recordConnection(socket, kernel, settling),
+            handle: exchanges.handlerFor(number),
+            onBad: (bad) => emit({ type: 'rejected', ...bad }),
+          }),
+        ),
       onBound: ({ port }) => {
         baseURL = `http://${bracketed(options.host)}:${port}`;
       },
       onRefusing: (delayMs) => emit({ type: 'unavailable', baseURL: `${baseURL}/v1`, delayMs }),
       onListening: () => {
-        if (ready) return emit({ type: 'available', baseURL: `${baseURL}/v1` });
+        const { seed: randomSeed } = script;
+        if (ready) emit({ type: 'available', baseURL: `${baseURL}/v1` });
+        else emit({ type: 'ready', baseURL: `${baseURL}/v1`, randomSeed, evidence: kernel.source, version: VERSION });
         ready = true;
-        emit({ type: 'ready', baseURL: `${baseURL}/v1`, randomSeed: script.seed, version: VERSION });
       },
       onLost: (error) => emit({ type: 'listen_failed', reason: error.message }),
     },
@@ -184,8 +120,8 @@ export async function startNamed(given: FaultServerOptions, naming: Naming): Pro
   const close = (): Promise<void> => {
     closing ??= (async () => {
       await listener.close();
-      for (const connection of connections) connection.destroy();
-      await Promise.all(gone);
+      await open.destroyAll();
+      await books.close();
     })();
     return closing;
   };
@@ -193,22 +129,83 @@ export async function startNamed(given: FaultServerOptions, naming: Naming): Pro
     baseURL,
     port: listener.port,
     randomSeed: script.seed,
-    requests,
+    requests: exchanges.requests,
     get droppedRequests() {
-      return droppedRequests;
+      return exchanges.dropped;
     },
+    evidence: kernel.source,
+    ledgers: books.ledgers,
+    ledger: books.ledger,
+    followLedgers: books.follow,
+    idle: books.idle,
     whenListening: listener.whenListening,
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-function outcomeOf({ how, reached }: PlayEnd): Outcome {
-  // Silence and keep-alives for ever have no end of their own: whoever ends them ends them as scripted.
-  if (reached?.op === 'pulse' && reached.times === Number.POSITIVE_INFINITY) return 'stalled';
-  if (reached?.op === 'teardown' && reached.kind === 'stall') return 'stalled';
-  if (how !== 'done') return how;
-  return reached?.op === 'teardown' && reached.kind === 'rst' ? 'reset' : 'completed';
+function checkCount(name: string, value: number | undefined): void {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) return;
+  const message = `${name}: ${JSON.stringify(value)} is not allowed; expected a whole number of at least 0`;
+  throw new WirefaultError('bad_option', message);
+}
+
+async function chosenKernel({ evidence }: ResolvedOptions, naming: Naming): Promise<Kernel> {
+  const kernel = await kernelOf(evidence);
+  if (kernel) return kernel;
+  const allowed = EVIDENCE_SOURCES.join(', ');
+  const message = `${naming('evidence')}: "${evidence}" is not to be had on this machine; expected auto, or another of ${allowed}`;
+  throw new WirefaultError('bad_option', message);
+}
+
+/** The journal and the capture that the options ask for, and the books that are kept with them. */
+async function openBooks(
+  options: ResolvedOptions,
+  evidence: EvidenceSource,
+  kept: {
+    readonly emit: (event: ServerEvent) => void;
+    readonly ledgerHistory: number | undefined;
+    readonly redact: boolean | undefined;
+  },
+): Promise<Bookkeeper> {
+  const { emit, ledgerHistory = DEFAULT_LEDGER_HISTORY, redact = true } = kept;
+  const { journal: path, journalMaxBytes: maxBytes, capture: dir, settleTimeoutMs } = options;
+  const journal =
+    path === undefined
+      ? undefined
+      : await openJournal({
+          path,
+          maxBytes,
+          onLost: (reason, lostLines) => emit({ type: 'journal_failed', reason, lostLines }),
+        });
+  const capture =
+    dir === undefined
+      ? undefined
+      : await openCapture({ dir, redact, onLost: (reason) => emit({ type: 'capture_failed', reason }) });
+  return bookkeeper({ evidence, history: ledgerHistory, redact, settleTimeoutMs, journal, capture });
+}
+
+interface OpenConnections {
+  /** Connections are numbered from 1. */
+  add(socket: Socket, serve: (number: number) => Connection): void;
+  destroyAll(): Promise<void>;
+}
+
+function openConnections(): OpenConnections {
+  const open = new Map<Connection, Promise<void>>();
+  let count = 0;
+  return {
+    add: (socket, serve) => {
+      const connection = serve(++count);
+      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+      open.set(connection, closed);
+      closed.then(() => open.delete(connection));
+    },
+    destroyAll: async () => {
+      for (const connection of open.keys()) connection.destroy();
+      await Promise.all(open.values());
+    },
+  };
 }
 
 function notify(onEvent: ((event: ServerEvent) => unknown) | undefined, event: ServerEvent): void {

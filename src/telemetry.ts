@@ -55,6 +55,8 @@ function output(): Output {
 function levelOf(event: ServerEvent): Level {
   switch (event.type) {
     case 'listen_failed':
+    case 'journal_failed':
+    case 'capture_failed':
       return 'error';
     case 'rejected':
       return 'warn';
@@ -105,6 +107,10 @@ export function humanLine(event: ServerEvent, style: (style: Style, text: string
       return style('green', `port open: ${event.baseURL} accepts connections again`);
     case 'listen_failed':
       return style('red', event.reason);
+    case 'journal_failed':
+      return style('red', `journal: ${event.lostLines} lines lost: ${event.reason}`);
+    case 'capture_failed':
+      return style('red', `capture: ${event.reason}`);
     case 'request': {
       const drawn = event.scriptBehavior === event.behavior ? '' : style('gray', ` (${event.scriptBehavior})`);
       return `${style('gray', `#${event.attempt}`)} ${event.path} → ${style('bold', event.behavior)}${drawn}`;

@@ -17,8 +17,8 @@ export type Step =
       /** The number that rises by one with each pulse, where the event has one. */
       readonly sequence?: number;
     }
-  /** Until the kernel has taken all that was written; the clock of the waits starts anew there. */
-  | { readonly op: 'settle'; readonly until: 'flushed' }
+  /** Until what was written has reached the level, as far as evidence can be had, but no longer than `timeoutMs`. */
+  | { readonly op: 'settle'; readonly until: 'flushed' | 'acked' | 'read'; readonly timeoutMs: number }
   | { readonly op: 'teardown'; readonly kind: Teardown };
 
 /** The exact bytes of an answer, their marks, and the steps that play them. Plain data. */

@@ -17,6 +17,7 @@ export interface Content {
   readonly disconnectDelayMs: number;
   readonly keepaliveMs: number;
   readonly keepaliveCount: number;
+  readonly settleTimeoutMs: number;
   readonly retryAfterMs: number;
 }
 

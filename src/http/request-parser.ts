@@ -12,6 +12,8 @@ export interface ParserLimits {
   readonly maxHeadBytes: number;
   /** 413 beyond. */
   readonly maxBodyBytes: number;
+  /** Keep the bytes of each request as they came. */
+  readonly keepRaw?: boolean;
 }
 
 export interface ParserEvents {
@@ -70,6 +72,7 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
   const lines = parser as unknown as LineParser;
   let head: Head | undefined;
   let body: Buffer[] = [];
+  const raw = rawKeeper();
   let bodyBytes = 0;
   let headBytes = 0;
   let dead = false;
@@ -164,6 +167,7 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
     const [path = '', ...query] = head.target.split('?');
     const request: Request = {
       ...head,
+      ...(limits.keepRaw ? { raw: raw.take(lines.offset) } : {}),
       path,
       query: new URLSearchParams(query.join('?')),
       body: body.length === 1 && body[0] ? body[0] : Buffer.concat(body),
@@ -186,9 +190,11 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
 
   function feed(bytes: Buffer): void {
     if (dead || bytes.length === 0) return;
+    if (limits.keepRaw) raw.begin(bytes);
     try {
       const result = parser.execute(bytes);
       if (result instanceof Error) throw result;
+      if (limits.keepRaw) raw.end();
       checkBegunLine(lines.state, lines.line);
     } catch (thrown) {
       refuse(thrown instanceof Refused ? thrown.bad : { status: 400, reason: explain(thrown) });
@@ -199,6 +205,29 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
     feed,
     get midRequest() {
       return midRequest();
+    },
+  };
+}
+
+/** Cuts the bytes that are fed into those of each request. */
+function rawKeeper() {
+  let parts: Buffer[] = [];
+  let current: Buffer = Buffer.alloc(0);
+  let from = 0;
+  return {
+    begin: (bytes: Buffer) => {
+      current = bytes;
+      from = 0;
+    },
+    /** What came up to `offset` of the current bytes belongs to the request that ends there. */
+    take: (offset: number): Buffer => {
+      const whole = Buffer.concat([...parts, current.subarray(from, offset)]);
+      parts = [];
+      from = offset;
+      return whole;
+    },
+    end: () => {
+      if (from < current.length) parts.push(current.subarray(from));
     },
   };
 }

@@ -10,6 +10,8 @@ export interface Request {
   /** Names in lower case; repeated headers are joined by `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** All bytes of the request as they were on the wire, where they were asked for. */
+  readonly raw?: Buffer;
   /** Whether the client will use the connection again. */
   readonly keepAlive: boolean;
 }

@@ -3,6 +3,7 @@ import type { WirePlan } from '../fault/wire-plan.js';
 import { badRequestReply, replyPlan } from '../http/reply.js';
 import type { BadRequest, Request } from '../http/request.js';
 import { type ParserLimits, type RequestParser, requestParser } from '../http/request-parser.js';
+import type { ConnectionRecorder, ExchangeRecorder } from '../proof/recorder.js';
 import { type Playback, type PlayEnd, play } from './player.js';
 
 /**
@@ -12,13 +13,17 @@ import { type Playback, type PlayEnd, play } from './player.js';
 export interface Job {
   readonly plan: WirePlan;
   onLast?(): void;
-  onEnd?(end: PlayEnd): void;
+  onWrite?(segment: Buffer): void;
+  /** Just before a reset. */
+  onTeardown?(): void;
+  onEnd?(end: PlayEnd, recorder: ExchangeRecorder): void;
 }
 
 export interface ConnectionDeps {
   readonly limits: ParserLimits;
   /** From the first byte of a request to its last; 0 for no limit. */
   readonly requestTimeoutMs: number;
+  readonly recorder: ConnectionRecorder;
   handle(request: Request): Job;
   onBad(bad: BadRequest): void;
 }
@@ -166,7 +171,14 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
 
   function start(job: Job, keepAlive: boolean): void {
     if (!keepAlive || !leavesOpen(job.plan)) beLast();
+    const recorder = deps.recorder.exchange();
     playback = play(socket, job.plan, {
+      onWrite: (segment) => job.onWrite?.(segment),
+      settle: ({ until, timeoutMs }, resume) => recorder.settle(until, timeoutMs, resume),
+      beforeReset: () => {
+        recorder.beforeTeardown();
+        job.onTeardown?.();
+      },
       onLast: () => {
         job.onLast?.();
         // A stall that begins only after the client's end has nobody to be silent to either.
@@ -174,7 +186,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
       },
       onEnd: (end) => {
         playback = undefined;
-        job.onEnd?.(end);
+        job.onEnd?.(end, recorder);
         if (end.how !== 'done') beLast();
         next();
       },

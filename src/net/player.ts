@@ -16,6 +16,12 @@ export interface PlayEnd {
 export interface PlayHooks {
   /** Just before the last thing that the client can see of this exchange: its last bytes, or its teardown. */
   onLast(): void;
+  /** Bytes are handed to the socket. */
+  onWrite?(segment: Buffer): void;
+  /** Waits for evidence of what was written; calls `resume` when it has it, or will not get it. */
+  settle(step: Step & { readonly op: 'settle' }, resume: () => void): void;
+  /** The last moment at which the kernel still knows the connection. */
+  beforeReset(): void;
   onEnd(end: PlayEnd): void;
 }
 
@@ -36,6 +42,7 @@ function lastVisible(steps: readonly Step[]): number {
 export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback {
   const { steps, bytes } = plan;
   const last = lastVisible(steps);
+  const lastWrite = steps.findLastIndex((step) => step.op === 'write' || step.op === 'pulse');
   let next = 0;
   let reached: Step | undefined;
   let pendingWrites = 0;
@@ -84,12 +91,14 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   }
 
   /**
-   * Whether there is room for more; otherwise `then` is called when there is. A client that doesn't read holds the
-   * plan here: what it has no room for isn't queued as well. `planned` of the bytes count as bytes of the plan.
+   * Whether the next write may follow at once; otherwise `then` is called when it may. A client that doesn't read holds
+   * further writes here, but never a teardown. `planned` of the bytes count as bytes of the plan.
    */
   function write(segment: Buffer, planned: number, then: () => void): boolean {
     pendingWrites++;
-    return socket.write(segment, (error) => written(planned, error)) || flushedOr(then);
+    hooks.onWrite?.(segment);
+    const room = socket.write(segment, (error) => written(planned, error));
+    return room || next > lastWrite || flushedOr(then);
   }
 
   function pulse(step: Step & { op: 'pulse' }, done = 0): boolean {
@@ -110,10 +119,8 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   /** Takes one step. Whether the next may follow at once; otherwise `run` is called when it may. */
   function take(step: Step): boolean {
     switch (step.op) {
-      case 'write': {
-        const length = step.end - step.start;
-        return write(bytes.subarray(step.start, step.end), length, run);
-      }
+      case 'write':
+        return write(bytes.subarray(step.start, step.end), step.end - step.start, run);
       case 'wait': {
         clockMs += step.ms;
         const ms = clockMs - performance.now();
@@ -124,7 +131,8 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
       case 'pulse':
         return pulse(step);
       case 'settle':
-        return flushedOr(settled) && restartClock();
+        hooks.settle(step, run);
+        return false;
       case 'teardown':
         return tearDown(step);
       default:
@@ -132,20 +140,11 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
     }
   }
 
-  function settled(): void {
-    restartClock();
-    run();
-  }
-
-  function restartClock(): true {
-    clockMs = performance.now();
-    return true;
-  }
-
   function tearDown(step: Step & { op: 'teardown' }): boolean {
     switch (step.kind) {
       case 'rst':
         // Before `end`, whose hooks could shut the socket down: a reset while a shutdown is pending fails (measured: EINVAL).
+        hooks.beforeReset();
         socket.resetAndDestroy();
         return true;
       case 'keep_alive':

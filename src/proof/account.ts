@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto';
+import { blocksIn } from '../fault/content-blocks.js';
+import { wholeEnd } from '../fault/position.js';
+import type { Selection } from '../fault/script.js';
+import type { WirePlan } from '../fault/wire-plan.js';
+import type { Request } from '../http/request.js';
+import type { Mark } from '../sse/mark.js';
+import type { EvidenceSource } from './kernel.js';
+import { LEDGER_VERSION, type Ledger } from './ledger.js';
+import type { ByteCounts, ExchangeEvidence } from './recorder.js';
+import { redactHeaders } from './redact.js';
+
+/** Makes the ledger out of what was asked, planned and seen. Pure. */
+export interface Account {
+  readonly exchange: number;
+  readonly connection: number;
+  readonly onConnection: number;
+  readonly evidence: EvidenceSource;
+  readonly request: Request;
+  readonly protocol: string;
+  readonly selection: Selection;
+  readonly plan: WirePlan;
+  readonly seen: ExchangeEvidence;
+  readonly outcome: string;
+  /** The kind of the teardown that was reached. */
+  readonly teardown: string;
+  readonly redact: boolean;
+  readonly times: Ledger['times'];
+}
+
+export function ledgerOf(account: Account): Ledger {
+  const { request, selection, plan, seen } = account;
+  const { bytes } = seen;
+  const behavior = selection.kind === 'behavior' ? selection.behavior : 'script_exhausted';
+  const scripted = selection.kind === 'behavior' ? selection.scripted : 'script_exhausted';
+  return {
+    version: LEDGER_VERSION,
+    exchange: account.exchange,
+    connection: account.connection,
+    onConnection: account.onConnection,
+    lane: selection.lane,
+    attempt: selection.attempt,
+    evidence: account.evidence,
+    request: {
+      method: request.method,
+      path: request.path,
+      protocol: account.protocol,
+      httpVersion: request.httpVersion,
+      headers: account.redact ? redactHeaders(request.headers) : { ...request.headers },
+      userAgent: request.headers['user-agent'] ?? null,
+      bodyBytes: request.body.length,
+      bodySha256: sha256(request.body),
+      marker: /wirefault:([A-Za-z0-9._-]{1,64})/.exec(request.body.toString('utf8'))?.[1] ?? null,
+    },
+    selection: { scripted, behavior, source: 'script' },
+    plan: { sha256: sha256(plan.bytes), bytes: plan.bytes.length },
+    cut: plan.cut ? { ...plan.cut, inside: insideOf(plan, plan.cut.offset) } : null,
+    bytes,
+    lost: bytes.acked === null ? null : bytes.written - bytes.acked,
+    stale: seen.stale,
+    events: eventsOf(plan, bytes),
+    terminal: terminalOf(plan, bytes),
+    blocks: blocksOf(plan, bytes),
+    settled: seen.settled
+      ? { level: seen.settled.level, reached: seen.settled.reached, waitedMs: rounded(seen.settled.waitedMs) }
+      : null,
+    teardown: { kind: account.teardown, first: seen.endedBy ?? null },
+    outcome: account.outcome,
+    times: account.times,
+  };
+}
+
+/**
+ * Stream events whose last byte is among the first `flushedBytes`: the kernel has taken them. That is not delivery,
+ * which only the ledger tells.
+ */
+export function eventsFlushed(plan: WirePlan, flushedBytes: number): number {
+  let count = 0;
+  for (const mark of plan.marks) if (mark.kind === 'event' && mark.end <= flushedBytes) count++;
+  return count;
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Milliseconds to a microsecond: more is noise. */
+export function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}
+
+/** The smallest count of bytes that is sure to have reached the client, at the best level that is known. */
+function best(bytes: ByteCounts): number | null {
+  return bytes.read ?? bytes.acked;
+}
+
+/** What stands at `offset`: the innermost mark that it cuts, else the mark that ends there. */
+export function insideOf(plan: WirePlan, offset: number): string {
+  if (offset === 0) return 'before the answer';
+  const cut = plan.marks
+    .filter((mark) => mark.start < offset && offset < mark.end)
+    .reduce<Mark | undefined>(
+      (inner, mark) => (inner && inner.end - inner.start <= mark.end - mark.start ? inner : mark),
+      undefined,
+    );
+  if (cut) return `${named(cut)}+${offset - cut.start}`;
+  const ended =
+    plan.marks.findLast((mark) => mark.kind === 'event' && wholeEnd(mark, plan.marks) === offset) ??
+    plan.marks.findLast((mark) => mark.end === offset);
+  return ended ? `after ${named(ended)}` : offset === plan.bytes.length ? 'after everything' : 'between marks';
+}
+
+function named(mark: Mark): string {
+  return `${mark.kind}:${mark.index}${mark.name ? ` (${mark.name})` : ''}`;
+}
+
+function eventsOf(plan: WirePlan, bytes: ByteCounts): Ledger['events'] {
+  const events: Ledger['events'] = {};
+  const counted = (end: number, level: number | null, before: number | null): number | null =>
+    level === null ? null : (before ?? 0) + (end <= level ? 1 : 0);
+  for (const { kind, name, end } of plan.marks) {
+    if (kind !== 'event' || name === undefined) continue;
+    const before = events[name] ?? { planned: 0, flushed: 0, acked: null, read: null };
+    events[name] = {
+      planned: before.planned + 1,
+      flushed: before.flushed + (end <= bytes.flushed ? 1 : 0),
+      acked: counted(end, bytes.acked, before.acked),
+      read: counted(end, bytes.read, before.read),
+    };
+  }
+  return events;
+}
+
+function terminalOf(plan: WirePlan, bytes: ByteCounts): Ledger['terminal'] {
+  const terminal = plan.marks.find((mark) => mark.kind === 'event' && mark.role === 'terminal');
+  if (!terminal) return null;
+  const known = best(bytes);
+  return { name: terminal.name ?? 'terminal', delivered: known === null ? null : terminal.end <= known };
+}
+
+/** Paragraphs are found in the text that the marks hold, so nothing of them has to be remembered elsewhere. */
+function blocksOf(plan: WirePlan, bytes: ByteCounts): Ledger['blocks'] {
+  const text = (upTo: number): string =>
+    plan.marks
+      .filter((mark) => mark.kind === 'text' && mark.end <= upTo)
+      .map((mark) => String(JSON.parse(`"${plan.bytes.toString('utf8', mark.start, mark.end)}"`)))
+      .join('');
+  const all = text(plan.bytes.length);
+  const told = blocksIn(all).length;
+  if (told === 0) return null;
+  const delivered = text(best(bytes) ?? bytes.flushed);
+  const begun = blocksIn(delivered).length;
+  // The last one that has begun is whole if nothing is missing, or if the next paragraph's blank line has come.
+  return {
+    told,
+    delivered: delivered.length === all.length || /\.\s*$/.test(delivered) ? begun : Math.max(0, begun - 1),
+  };
+}

@@ -1,0 +1,165 @@
+import type { Selection } from '../fault/script.js';
+import type { WirePlan } from '../fault/wire-plan.js';
+import type { Request } from '../http/request.js';
+import { ledgerOf, rounded } from './account.js';
+import type { Capture } from './capture.js';
+import type { Journal } from './journal.js';
+import type { EvidenceSource } from './kernel.js';
+import type { Ledger } from './ledger.js';
+import type { ExchangeRecorder } from './recorder.js';
+
+/**
+ * Keeps the books: a ledger for each exchange, made when its evidence has settled, kept in memory, written to the
+ * journal, and given to whoever waits for it.
+ */
+export interface Bookkeeper {
+  /** The newest ledgers, in the order in which their exchanges were settled. */
+  readonly ledgers: readonly Ledger[];
+  /** Opens the books of an exchange whose request was accepted. */
+  open(entry: Entry): OpenExchange;
+  /** The ledger of exchange `number`, counted from 1, once it is settled. */
+  ledger(number: number): Promise<Ledger>;
+  /** Every ledger from now on, as it is settled; ends when the books are closed. */
+  follow(): AsyncIterableIterator<Ledger>;
+  /** Resolves when no exchange is under way and every ledger is made and written. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Entry {
+  readonly connection: number;
+  readonly onConnection: number;
+  readonly request: Request;
+  readonly protocol: string;
+  readonly selection: Selection;
+  readonly plan: WirePlan;
+}
+
+export interface OpenExchange {
+  onWrite(segment: Buffer): void;
+  onTeardown(): void;
+  /** The play has ended: the evidence is settled in the background. */
+  ended(
+    end: { readonly outcome: string; readonly teardown: string; readonly flushedBytes: number },
+    recorder: ExchangeRecorder,
+  ): void;
+}
+
+export interface BookkeeperOptions {
+  readonly evidence: EvidenceSource;
+  /** Ledgers kept in memory; 0 for none. */
+  readonly history: number;
+  readonly redact: boolean;
+  readonly settleTimeoutMs: number;
+  readonly journal: Journal | undefined;
+  readonly capture: Capture | undefined;
+}
+
+export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
+  const { journal, capture, history } = options;
+  const ledgers: Ledger[] = [];
+  const wanted = journal !== undefined || history > 0;
+  const waiting = new Map<number, ((ledger: Ledger) => void)[]>();
+  const followers = new Set<(ledger: Ledger | undefined) => void>();
+  const idlers: (() => void)[] = [];
+  let exchanges = 0;
+  let open = 0;
+
+  function settle(ledger: Ledger): void {
+    if (history > 0) ledgers.push(ledger);
+    if (ledgers.length > history) ledgers.shift();
+    journal?.append(JSON.stringify(ledger));
+    for (const resolve of waiting.get(ledger.exchange) ?? []) resolve(ledger);
+    waiting.delete(ledger.exchange);
+    for (const follower of followers) follower(ledger);
+  }
+
+  function closeOne(): void {
+    open--;
+    if (open === 0) for (const resolve of idlers.splice(0)) resolve();
+  }
+
+  async function idle(): Promise<void> {
+    while (open > 0) await new Promise<void>((resolve) => idlers.push(resolve));
+    await Promise.all([journal?.flush(), capture?.flush()]);
+  }
+
+  return {
+    ledgers,
+    open: (entry) => {
+      const exchange = ++exchanges;
+      open++;
+      const requestAt = new Date();
+      const startMs = performance.now();
+      const segments: Buffer[] = [];
+      let firstWriteMs: number | null = null;
+      let teardownMs: number | null = null;
+      const sinceStart = (): number => rounded(performance.now() - startMs);
+      return {
+        onWrite: (segment) => {
+          firstWriteMs ??= sinceStart();
+          if (capture) segments.push(segment);
+        },
+        onTeardown: () => {
+          teardownMs = sinceStart();
+        },
+        ended: async (end, recorder) => {
+          const endMs = sinceStart();
+          if (wanted || capture) {
+            const seen = await recorder.evidence(end.flushedBytes, options.settleTimeoutMs);
+            const times = { requestAt: requestAt.toISOString(), firstWriteMs, endMs, teardownMs };
+            const { evidence, redact } = options;
+            if (wanted) settle(ledgerOf({ ...entry, ...end, exchange, evidence, redact, seen, times }));
+            capture?.store(
+              exchange,
+              entry.request.raw ?? Buffer.alloc(0),
+              Buffer.concat(segments).subarray(0, seen.bytes.flushed),
+            );
+          }
+          closeOne();
+        },
+      };
+    },
+    ledger: (number) => {
+      const known = ledgers.find((ledger) => ledger.exchange === number);
+      if (known) return Promise.resolve(known);
+      return new Promise((resolve) => waiting.set(number, [...(waiting.get(number) ?? []), resolve]));
+    },
+    follow: () => follow(followers),
+    idle,
+    close: async () => {
+      await idle();
+      for (const follower of followers) follower(undefined);
+      await journal?.close();
+    },
+  };
+}
+
+/** Follows from this moment on, not from the first time that it is asked for a ledger. */
+function follow(followers: Set<(ledger: Ledger | undefined) => void>): AsyncIterableIterator<Ledger> {
+  const queue: (Ledger | undefined)[] = [];
+  let wake: (() => void) | undefined;
+  const follower = (ledger: Ledger | undefined): void => {
+    queue.push(ledger);
+    wake?.();
+  };
+  followers.add(follower);
+  return drained();
+
+  async function* drained(): AsyncGenerator<Ledger, void, undefined> {
+    try {
+      while (true) {
+        while (queue.length === 0) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+        const ledger = queue.shift();
+        if (!ledger) return;
+        yield ledger;
+      }
+    } finally {
+      followers.delete(follower);
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import { writeSync } from 'node:fs';
+import { access, type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { messageOf, WirefaultError } from '../errors.js';
+
+/**
+ * Lines added to the end of a file. Writing never holds up the wire: lines wait in memory while one write is under way.
+ * Writes name their position, so what is under way or waiting when the process ends is written once more, whole, to
+ * the same place. A disk that is full costs lines, which are counted and told, and nothing else.
+ */
+export interface Journal {
+  append(line: string): void;
+  /** Resolves when all that waits is written or lost. */
+  flush(): Promise<void>;
+  /** Flushes, closes the file, and tells how many lines were lost where any were. */
+  close(): Promise<void>;
+}
+
+export interface JournalOptions {
+  readonly path: string;
+  /** Above 0: a file that has grown beyond is renamed to `path.1`, `path.2` and so on, and a new one begun. */
+  readonly maxBytes: number;
+  /** Called when lines begin to be lost, and once at the end with the number of all that were. */
+  onLost(reason: string, lostLines: number): void;
+}
+
+/** Lines that may wait while a disk is slow: some 50 MB of ledgers. Beyond that they are lost, and counted. */
+const MAX_WAITING_LINES = 25_000;
+
+/** @throws WirefaultError `journal_failed` where the file can't be opened */
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const { path, maxBytes, onLost } = options;
+  let file = await openFile(path);
+  let position = (await file.stat()).size;
+  let waiting: string[] = [];
+  let underWay = '';
+  let pumping: Promise<void> | undefined;
+  let lostLines = 0;
+  let reason = '';
+
+  function lose(count: number, why: string): void {
+    const first = lostLines === 0;
+    lostLines += count;
+    reason = why;
+    if (first) onLost(reason, lostLines);
+  }
+
+  async function pump(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      underWay = batch.join('');
+      try {
+        await writeAll(Buffer.from(underWay));
+        await rotate();
+      } catch (thrown) {
+        lose(batch.length, `${path}: ${messageOf(thrown)}`);
+      }
+      underWay = '';
+    }
+    pumping = undefined;
+  }
+
+  /** The position moves on only when all is written: half a line is written over by the next. */
+  async function writeAll(bytes: Buffer): Promise<void> {
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
+      done += bytesWritten;
+    }
+    position += bytes.length;
+  }
+
+  async function rotate(): Promise<void> {
+    if (maxBytes <= 0 || position < maxBytes) return;
+    await file.close();
+    await rename(path, await freeName(path));
+    file = await openFile(path);
+    position = 0;
+  }
+
+  const onExit = (): void => {
+    const left = underWay + waiting.join('');
+    if (left === '') return;
+    try {
+      writeSync(file.fd, left, position);
+    } catch {
+      // Nobody is left to be told.
+    }
+  };
+  process.on('exit', onExit);
+
+  const flush = async (): Promise<void> => {
+    while (pumping) await pumping;
+  };
+  return {
+    append: (line) => {
+      if (waiting.length >= MAX_WAITING_LINES) {
+        lose(1, `${path}: the disk is slower than the journal`);
+        return;
+      }
+      waiting.push(`${line}\n`);
+      pumping ??= pump();
+    },
+    flush,
+    close: async () => {
+      await flush();
+      process.off('exit', onExit);
+      await file.close().catch(() => {});
+      if (lostLines > 0) onLost(reason, lostLines);
+    },
+  };
+}
+
+/** For writing at any position, made where it isn't there. */
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await (await open(path, 'a')).close();
+    return await open(path, 'r+');
+  } catch (thrown) {
+    throw new WirefaultError('journal_failed', `journal: can't write ${path}: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}
+
+async function freeName(path: string): Promise<string> {
+  for (let n = 1; ; n++) {
+    const name = `${path}.${n}`;
+    const taken = await access(name).then(
+      () => true,
+      () => false,
+    );
+    if (!taken) return name;
+  }
+}

@@ -1,0 +1,35 @@
+/** Headers whose values are secrets. */
+const SECRET_HEADERS = new Set([
+  'authorization',
+  'proxy-authorization',
+  'x-api-key',
+  'api-key',
+  'cookie',
+  'x-goog-api-key',
+]);
+
+const REDACTED = '[redacted]';
+
+/** `Bearer abc` becomes `Bearer [redacted]`: the scheme tells how a client authenticates, and is no secret. */
+function redactedValue(value: string): string {
+  const scheme = /^([A-Za-z]+) +\S/.exec(value)?.[1];
+  return scheme ? `${scheme} ${REDACTED}` : REDACTED;
+}
+
+export function redactHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, SECRET_HEADERS.has(name) ? redactedValue(value) : value]),
+  );
+}
+
+/** The head of a raw request with the values of secret headers redacted; its body stays as it is. */
+export function redactRawRequest(bytes: Buffer): Buffer {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  if (headEnd < 0) return bytes;
+  const lines = bytes.toString('latin1', 0, headEnd).split('\r\n');
+  const redacted = lines.map((line) => {
+    const [, name = '', value = ''] = /^([^:]+): *(.*)$/.exec(line) ?? [];
+    return SECRET_HEADERS.has(name.toLowerCase()) ? `${name}: ${redactedValue(value)}` : line;
+  });
+  return Buffer.concat([Buffer.from(redacted.join('\r\n'), 'latin1'), bytes.subarray(headEnd)]);
+}
