@@ -70,17 +70,24 @@ function partOf(role: Mark['role'] & string, text: string): Part {
  */
 export function editedBody(
   body: Marked,
-  telling: Telling,
+  tell: () => Telling,
   wholeError: () => string,
   edits: readonly EventEdit[],
   content: Content,
 ): Marked[] {
   const odd = edits.flatMap((edit) => ('event' in edit ? [edit.event] : []));
   const malformed = odd.find((kind) => kind === 'malformed_json' || kind === 'malformed_event');
-  if (malformed) return telling.odd(malformed).map((event) => partOf('malformed', event.data(0)).marked);
+  if (malformed)
+    return tell()
+      .odd(malformed)
+      .map((event) => partOf('malformed', event.data(0)).marked);
   if (odd.includes('stream_error')) return [partOf('error', wholeError()).marked];
   const make: Made<Part> = (kind) =>
-    telling.odd(kind).map((event) => partOf(event.role, kind === 'keepalive' ? '\n' : event.data(0)));
+    kind === 'keepalive'
+      ? [partOf('keepalive', '\n')]
+      : tell()
+          .odd(kind)
+          .map((event) => partOf(event.role, event.data(0)));
   return edits
     .reduce<readonly Part[]>((list, edit) => applied(list, edit, make, content), partsOf(body))
     .map(({ marked }) => marked);

@@ -71,10 +71,11 @@ function told(shape: TurnShape, input: PlanInput): Body {
   const type = streamed === (fault.contentType === 'swapped') ? JSON_TYPE : STREAM_TYPE;
   const headers = dialect.headers(type, context);
   const turn = turnOf(shape, content, context);
-  const telling = dialect.tell(turn, context);
+  // A body has no events, but some edits put the words of an odd one into it.
+  const tell = () => dialect.tell(turn, context);
   const parts = streamed
-    ? encodeEvents(editedEvents(telling, edits, content))
-    : editedBody(encodeWhole(dialect.whole(turn, context)), telling, () => dialect.wholeError(context), edits, content);
+    ? encodeEvents(editedEvents(tell(), edits, content))
+    : editedBody(encodeWhole(dialect.whole(turn, context)), tell, () => dialect.wholeError(context), edits, content);
   const chunked = streamed || fault.framing === 'chunked';
   return { status: 200, headers, framing: framingOf(chunked, input), parts };
 }

@@ -164,12 +164,11 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
 
   parser[HTTPParser.kOnMessageComplete] = () => {
     if (!head) return;
-    const [path = '', ...query] = head.target.split('?');
+    const [path = ''] = head.target.split('?');
     const request: Request = {
       ...head,
       ...(limits.keepRaw ? { raw: raw.take(lines.offset) } : {}),
       path,
-      query: new URLSearchParams(query.join('?')),
       body: body.length === 1 && body[0] ? body[0] : Buffer.concat(body),
     };
     head = undefined;

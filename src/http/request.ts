@@ -5,7 +5,6 @@ export interface Request {
   readonly target: string;
   /** The target's path, without the query. */
   readonly path: string;
-  readonly query: URLSearchParams;
   readonly httpVersion: '1.0' | '1.1';
   /** Names in lower case; repeated headers are joined by `, `. */
   readonly headers: Readonly<Record<string, string>>;

@@ -115,7 +115,8 @@ function recordExchange(
 
   return {
     settle: (until, timeoutMs, resume) => {
-      const request = { probe, until, target: flushedNow(), timeoutMs };
+      // All that was handed over, of which a part may still wait in user land.
+      const request = { probe, until, target: socket.bytesWritten, timeoutMs };
       settler.settle(request, (result) => {
         settled = result;
         seen(result.counters);

@@ -21,7 +21,6 @@ export function planner(options: GivenOptions = {}) {
       method: 'POST',
       target: '/',
       path: '/',
-      query: new URLSearchParams(),
       httpVersion: asked.httpVersion ?? '1.1',
       headers: asked.headers ?? {},
       body: Buffer.alloc(0),
