@@ -2,7 +2,7 @@ import { type Answers, answersOf } from './answers.js';
 import { messageOf } from './errors.js';
 import type { Concrete, Outcome, RequestRecord, Scripted, ServerEvent } from './events.js';
 import { type Selection, select } from './fault/script.js';
-import type { WirePlan } from './fault/wire-plan.js';
+import { type WirePlan, writtenPart } from './fault/wire-plan.js';
 import { errorReply, replyPlan } from './http/reply.js';
 import type { Request } from './http/request.js';
 import { type Routed, route } from './http/routes.js';
@@ -71,8 +71,10 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
     const record: RequestRecord = { ...told, headers: request.headers, body: turn.body, chunksSent: 0 };
     keep(record);
     emit({ type: 'request', ...told });
-    const { plan, failed } = planOf(answers, selection, turn, request);
-    const book = books.open({ connection, onConnection, request, protocol: turn.protocol, selection, plan });
+    const { plan: intended, failed } = planOf(answers, selection, turn, request);
+    const plan = writtenPart(intended);
+    const intent = books.intentOf(intended);
+    const book = books.open({ connection, onConnection, request, protocol: turn.protocol, selection, plan, intent });
     return {
       plan,
       onLast: () => {

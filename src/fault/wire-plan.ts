@@ -42,3 +42,12 @@ export function pulseBytes(plan: WirePlan, step: Step & { readonly op: 'pulse' }
     ? Buffer.from(moved)
     : Buffer.from(`${Buffer.byteLength(data).toString(16)}\r\n${data}\r\n`);
 }
+
+/**
+ * The plan without the bytes that its steps never write, for those who keep plans: a stalled connection of 10,000
+ * holds its head, not its whole intended answer. Marks are those of the whole.
+ */
+export function writtenPart(plan: WirePlan): WirePlan {
+  const end = Math.max(0, ...plan.steps.map((step) => ('end' in step ? step.end : 0)));
+  return end === plan.bytes.length ? plan : { ...plan, bytes: Buffer.from(plan.bytes.subarray(0, end)) };
+}

@@ -10,6 +10,25 @@ import { LEDGER_VERSION, type Ledger } from './ledger.js';
 import type { ByteCounts, ExchangeEvidence } from './recorder.js';
 import { redactHeaders } from './redact.js';
 
+/** What the ledger says of a whole plan. */
+export interface Intent {
+  readonly sha256: string;
+  readonly bytes: number;
+  /** What stands where it is cut. */
+  readonly inside: string;
+  /** Numbered paragraphs in it. */
+  readonly blocks: number;
+}
+
+export function intentOf(plan: WirePlan): Intent {
+  return {
+    sha256: sha256(plan.bytes),
+    bytes: plan.bytes.length,
+    inside: plan.cut ? insideOf(plan, plan.cut.offset) : '',
+    blocks: blocksIn(textOf(plan, plan.bytes.length)).length,
+  };
+}
+
 /** Makes the ledger out of what was asked, planned and seen. Pure. */
 export interface Account {
   readonly exchange: number;
@@ -20,6 +39,7 @@ export interface Account {
   readonly protocol: string;
   readonly selection: Selection;
   readonly plan: WirePlan;
+  readonly intent: Intent;
   readonly seen: ExchangeEvidence;
   readonly outcome: string;
   /** The kind of the teardown that was reached. */
@@ -29,7 +49,7 @@ export interface Account {
 }
 
 export function ledgerOf(account: Account): Ledger {
-  const { request, selection, plan, seen } = account;
+  const { request, selection, plan, intent, seen } = account;
   const { bytes } = seen;
   const behavior = selection.kind === 'behavior' ? selection.behavior : 'script_exhausted';
   const scripted = selection.kind === 'behavior' ? selection.scripted : 'script_exhausted';
@@ -53,14 +73,14 @@ export function ledgerOf(account: Account): Ledger {
       marker: /wirefault:([A-Za-z0-9._-]{1,64})/.exec(request.body.toString('utf8'))?.[1] ?? null,
     },
     selection: { scripted, behavior, source: 'script' },
-    plan: { sha256: sha256(plan.bytes), bytes: plan.bytes.length },
-    cut: plan.cut ? { ...plan.cut, inside: insideOf(plan, plan.cut.offset) } : null,
+    plan: { sha256: intent.sha256, bytes: intent.bytes },
+    cut: plan.cut ? { ...plan.cut, inside: intent.inside } : null,
     bytes,
     lost: bytes.acked === null ? null : bytes.written - bytes.acked,
     stale: seen.stale,
     events: eventsOf(plan, bytes),
     terminal: terminalOf(plan, bytes),
-    blocks: blocksOf(plan, bytes),
+    blocks: blocksOf(plan, intent, bytes),
     settled: seen.settled
       ? { level: seen.settled.level, reached: seen.settled.reached, waitedMs: rounded(seen.settled.waitedMs) }
       : null,
@@ -138,21 +158,19 @@ function terminalOf(plan: WirePlan, bytes: ByteCounts): Ledger['terminal'] {
   return { name: terminal.name ?? 'terminal', delivered: known === null ? null : terminal.end <= known };
 }
 
-/** Paragraphs are found in the text that the marks hold, so nothing of them has to be remembered elsewhere. */
-function blocksOf(plan: WirePlan, bytes: ByteCounts): Ledger['blocks'] {
-  const text = (upTo: number): string =>
-    plan.marks
-      .filter((mark) => mark.kind === 'text' && mark.end <= upTo)
-      .map((mark) => String(JSON.parse(`"${plan.bytes.toString('utf8', mark.start, mark.end)}"`)))
-      .join('');
-  const all = text(plan.bytes.length);
-  const told = blocksIn(all).length;
-  if (told === 0) return null;
-  const delivered = text(best(bytes) ?? bytes.flushed);
-  const begun = blocksIn(delivered).length;
-  // The last one that has begun is whole if nothing is missing, or if the next paragraph's blank line has come.
-  return {
-    told,
-    delivered: delivered.length === all.length || /\.\s*$/.test(delivered) ? begun : Math.max(0, begun - 1),
-  };
+/** The text whose last byte is among the first `bytes` of the answer. */
+function textOf(plan: WirePlan, bytes: number): string {
+  return plan.marks
+    .filter((mark) => mark.kind === 'text' && mark.end <= bytes)
+    .map((mark) => String(JSON.parse(`"${plan.bytes.toString('utf8', mark.start, mark.end)}"`)))
+    .join('');
+}
+
+/** Paragraphs are found in the text that the marks hold. Compressed streams have no such marks. */
+function blocksOf(plan: WirePlan, intent: Intent, bytes: ByteCounts): Ledger['blocks'] {
+  if (intent.blocks === 0) return null;
+  const text = textOf(plan, Math.min(best(bytes) ?? bytes.flushed, plan.bytes.length));
+  const begun = blocksIn(text).length;
+  // A paragraph is whole when its last word has come: it ends in a full stop.
+  return { told: intent.blocks, delivered: /\.\s*$/.test(text) ? begun : Math.max(0, begun - 1) };
 }

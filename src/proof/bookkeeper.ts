@@ -1,7 +1,7 @@
 import type { Selection } from '../fault/script.js';
 import type { WirePlan } from '../fault/wire-plan.js';
 import type { Request } from '../http/request.js';
-import { ledgerOf, rounded } from './account.js';
+import { type Intent, intentOf, ledgerOf, rounded } from './account.js';
 import type { Capture } from './capture.js';
 import type { Journal } from './journal.js';
 import type { EvidenceSource } from './kernel.js';
@@ -15,6 +15,8 @@ import type { ExchangeRecorder } from './recorder.js';
 export interface Bookkeeper {
   /** The newest ledgers, in the order in which their exchanges were settled. */
   readonly ledgers: readonly Ledger[];
+  /** What the ledger says of the whole plan, where a ledger is wanted; so the plan itself needn't be kept. */
+  intentOf(plan: WirePlan): Intent | undefined;
   /** Opens the books of an exchange whose request was accepted. */
   open(entry: Entry): OpenExchange;
   /** The ledger of exchange `number`, counted from 1, once it is settled. */
@@ -32,7 +34,9 @@ export interface Entry {
   readonly request: Request;
   readonly protocol: string;
   readonly selection: Selection;
+  /** Its bytes may end where nothing more is written. */
   readonly plan: WirePlan;
+  readonly intent: Intent | undefined;
 }
 
 export interface OpenExchange {
@@ -86,6 +90,7 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
 
   return {
     ledgers,
+    intentOf: (plan) => (wanted ? intentOf(plan) : undefined),
     open: (entry) => {
       const exchange = ++exchanges;
       open++;
@@ -109,7 +114,8 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
             const seen = await recorder.evidence(end.flushedBytes, options.settleTimeoutMs);
             const times = { requestAt: requestAt.toISOString(), firstWriteMs, endMs, teardownMs };
             const { evidence, redact } = options;
-            if (wanted) settle(ledgerOf({ ...entry, ...end, exchange, evidence, redact, seen, times }));
+            if (entry.intent)
+              settle(ledgerOf({ ...entry, ...end, intent: entry.intent, exchange, evidence, redact, seen, times }));
             capture?.store(
               exchange,
               entry.request.raw ?? Buffer.alloc(0),
