@@ -1,5 +1,5 @@
 import type { BehaviorName, ConcreteBehaviorName } from './fault/catalogue.js';
-import type { EvidenceSource } from './proof/kernel.js';
+import type { EvidenceSource } from './proof/counters.js';
 
 /** How one accepted request ended, seen from the server. */
 export type Outcome =

@@ -1,9 +1,10 @@
 import { type Answers, answersOf } from './answers.js';
 import { messageOf } from './errors.js';
 import type { Concrete, Outcome, RequestRecord, Scripted, ServerEvent } from './events.js';
+import { replyPlan } from './fault/reply-plan.js';
 import { type Selection, select } from './fault/script.js';
 import { type WirePlan, writtenPart } from './fault/wire-plan.js';
-import { errorReply, replyPlan } from './http/reply.js';
+import { errorReply } from './http/reply.js';
 import type { Request } from './http/request.js';
 import { type Routed, route } from './http/routes.js';
 import type { Job } from './net/connection.js';

@@ -11,7 +11,7 @@ import {
 } from './fault/catalogue.js';
 import { type Script, scriptOf } from './fault/script.js';
 import type { Content } from './fault/words.js';
-import { EVIDENCE_SOURCES } from './proof/kernel.js';
+import { EVIDENCE_SOURCES } from './proof/counters.js';
 import { FIDELITIES, type Fidelity, KEY_ORDERS, type KeyOrder } from './sse/dialect.js';
 import { CHAT_VARIANTS, type ChatVariant } from './sse/dialects.js';
 

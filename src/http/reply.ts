@@ -1,6 +1,4 @@
-import type { WirePlan } from '../fault/wire-plan.js';
 import type { Header } from '../sse/dialect.js';
-import { frame } from './framing.js';
 import type { BadRequest } from './request.js';
 
 /** An answer that is wirefault's own: errors about the request, and what needs no script. */
@@ -27,25 +25,4 @@ export function jsonReply(status: number, body: unknown, headers: readonly Heade
 
 export function badRequestReply(bad: BadRequest): Reply {
   return errorReply(bad.status, 'bad_request', bad.reason);
-}
-
-/** A reply as a plan, so that one player writes all answers. A HEAD request gets the head alone (RFC 9110, section 9.3.2). */
-export function replyPlan(
-  reply: Reply,
-  options: { readonly keepAlive: boolean; readonly headOnly?: boolean },
-): WirePlan {
-  // A 204 has no body, and must not have a length either (RFC 9110, section 8.6).
-  const framing = reply.status === 204 ? 'until_close' : 'content_length';
-  const answer = frame({ ...reply, framing, keepAlive: options.keepAlive }, [
-    { bytes: Buffer.from(reply.body), marks: [] },
-  ]);
-  const head = answer.marks.find((mark) => mark.kind === 'headers');
-  const end = options.headOnly && head ? head.end : answer.bytes.length;
-  return {
-    ...answer,
-    steps: [
-      { op: 'write', start: 0, end },
-      { op: 'teardown', kind: 'keep_alive' },
-    ],
-  };
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
+import { replyPlan } from '../fault/reply-plan.js';
 import type { WirePlan } from '../fault/wire-plan.js';
-import { badRequestReply, replyPlan } from '../http/reply.js';
+import { badRequestReply } from '../http/reply.js';
 import type { BadRequest, Request } from '../http/request.js';
 import { type ParserLimits, type RequestParser, requestParser } from '../http/request-parser.js';
 import type { ConnectionRecorder, ExchangeRecorder } from '../proof/recorder.js';

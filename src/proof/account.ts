@@ -5,7 +5,7 @@ import type { Selection } from '../fault/script.js';
 import type { WirePlan } from '../fault/wire-plan.js';
 import type { Request } from '../http/request.js';
 import type { Mark } from '../sse/mark.js';
-import type { EvidenceSource } from './kernel.js';
+import type { EvidenceSource } from './counters.js';
 import { LEDGER_VERSION, type Ledger } from './ledger.js';
 import type { ByteCounts, ExchangeEvidence } from './recorder.js';
 import { redactHeaders } from './redact.js';

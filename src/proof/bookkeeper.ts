@@ -3,8 +3,8 @@ import type { WirePlan } from '../fault/wire-plan.js';
 import type { Request } from '../http/request.js';
 import { type Intent, intentOf, ledgerOf, rounded } from './account.js';
 import type { Capture } from './capture.js';
+import type { EvidenceSource } from './counters.js';
 import type { Journal } from './journal.js';
-import type { EvidenceSource } from './kernel.js';
 import type { Ledger } from './ledger.js';
 import type { ExchangeRecorder } from './recorder.js';
 

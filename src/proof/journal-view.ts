@@ -1,9 +1,8 @@
 import type { Ledger } from './ledger.js';
-import { counted, grouped, type Paint, timeline } from './timeline.js';
+import { grouped, type Paint, plural, printable, type Style } from './paint.js';
+import { counted, timeline } from './timeline.js';
 
 /** Ledgers for a person: a line for each, or the whole story of one. Pure. */
-
-type Style = Parameters<Paint>[0];
 
 const OUTCOME_STYLE: Readonly<Record<string, Style>> = {
   completed: 'green',
@@ -99,20 +98,119 @@ function summary(rows: readonly ListRow[]): string {
   return `${plural(rows.length, 'exchange')}${told && `: ${told}`}${lost}`;
 }
 
+type Section = readonly [label: string, lines: readonly string[]];
+
 /** The whole story of one exchange. Ends with a newline. */
 export function story(ledger: Ledger, paint: Paint): string {
-  const { selection, outcome, exchange } = ledger;
-  const title = `${paint('bold', `exchange ${exchange}: ${printable(selection.behavior)}`)}, ${paint(OUTCOME_STYLE[outcome] ?? 'white', printable(outcome))}`;
-  const sections = FACTS.map(([label, tell]) => [label, tell(ledger)] as const).filter(([, lines]) => lines.length > 0);
-  const [before, after] = [sections.slice(0, FACTS_BEFORE_PICTURE), sections.slice(FACTS_BEFORE_PICTURE)];
+  const outcome = paint(OUTCOME_STYLE[ledger.outcome] ?? 'white', printable(ledger.outcome));
   return [
-    title,
-    ...before.flatMap((section) => block(section, paint)),
+    `${paint('bold', `exchange ${ledger.exchange}: ${printable(ledger.selection.behavior)}`)}, ${outcome}`,
+    ...told(beginning(ledger), paint),
     '',
-    ...timeline(ledger, paint).map(printable).map((row) => `  ${row}`),
+    ...timeline(ledger, paint).map((row) => `  ${row}`),
     ...eventTable(ledger, paint),
     '',
-    ...after.flatMap((section) => block(section, paint)),
+    ...told(ending(ledger), paint),
     '',
   ].join('\n');
 }
+
+/** What was asked, chosen and planned. */
+function beginning(ledger: Ledger): Section[] {
+  const { request, selection, plan, cut, connection, onConnection, lane, attempt } = ledger;
+  const by = request.userAgent === null ? '' : ` by ${request.userAgent}`;
+  const marker = request.marker === null ? '' : `, marker ${request.marker}`;
+  const drawn = selection.scripted === selection.behavior ? '' : `${selection.scripted}, which was `;
+  return [
+    [
+      'request',
+      [
+        `${request.method} ${request.path} (${request.protocol}), HTTP/${request.httpVersion}${by}`,
+        `connection ${connection}, exchange ${onConnection} on it; lane ${lane}, attempt ${attempt}`,
+        `body of ${plural(request.bodyBytes, 'byte')}, SHA-256 ${request.bodySha256}${marker}`,
+      ],
+    ],
+    ['headers', Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)],
+    ['selection', [`${drawn}${selection.behavior}, from the ${selection.source}`]],
+    ['plan', [`${plural(plan.bytes, 'byte')}, SHA-256 ${plan.sha256}`]],
+    ['cut', [cut ? `at ${cut.position} = byte ${grouped(cut.offset)}, ${insideWords(cut.inside)}` : 'none']],
+  ];
+}
+
+/** `event:3+17` reads better with its preposition; what isn't inside of anything says so itself. */
+function insideWords(inside: string): string {
+  return /\+\d+$/.test(inside) ? `inside ${inside}` : inside;
+}
+
+/** What came of it. */
+function ending(ledger: Ledger): Section[] {
+  const { terminal, blocks, settled, teardown, times, evidence, stale } = ledger;
+  const stalely = stale ? '; the socket went before it could be asked for the last time' : '';
+  const rows: (Section | undefined)[] = [
+    ['evidence', [`${evidence}${stalely}`]],
+    ['lost', [lostWords(ledger)]],
+    ['terminal', [terminal ? `${terminal.name}: ${terminalWords(terminal.delivered, stale)}` : 'none in the plan']],
+    blocks ? ['blocks', [`${blocks.delivered} of ${plural(blocks.told, 'told paragraph')} delivered`]] : undefined,
+    [
+      'settle',
+      [
+        settled
+          ? `${settled.level} ${settled.reached ? 'reached' : 'not reached'} after ${settled.waitedMs} ms`
+          : 'none',
+      ],
+    ],
+    [
+      'teardown',
+      [
+        `${teardown.kind}; ${teardown.first ? `first to end it: ${FIRST[teardown.first]}` : 'the connection stayed open'}`,
+      ],
+    ],
+    [
+      'times',
+      [
+        `request at ${times.requestAt}`,
+        ...[
+          ['first write', times.firstWriteMs] as const,
+          ['teardown', times.teardownMs] as const,
+          ['end', times.endMs] as const,
+        ].flatMap(([what, ms]) => (ms === null ? [] : [`${what} after ${ms} ms`])),
+      ],
+    ],
+  ];
+  return rows.filter((row) => row !== undefined);
+}
+
+function lostWords({ lost, bytes }: Ledger): string {
+  if (lost === null) return 'unknown';
+  return lost === 0
+    ? `nothing: all ${grouped(bytes.written)} written bytes were acknowledged`
+    : `${plural(lost, 'byte')}: written, but not acknowledged when it ended`;
+}
+
+function terminalWords(delivered: boolean | null, stale: boolean): string {
+  if (delivered === null) return 'nobody knows whether it was delivered';
+  if (delivered) return 'delivered';
+  return stale ? 'not proven to be delivered' : 'not delivered';
+}
+
+function told(sections: readonly Section[], paint: Paint): string[] {
+  return sections.flatMap(([label, lines]) =>
+    lines.map((text, n) => `  ${paint('gray', (n === 0 ? label : '').padEnd(LABEL_WIDTH))}  ${printable(text)}`),
+  );
+}
+
+const LABEL_WIDTH = 'selection'.length;
+const EVENT_LEVELS = ['planned', 'flushed', 'acked', 'read'] as const;
+
+function eventTable({ events }: Ledger, paint: Paint): string[] {
+  const names = Object.keys(events).map(printable);
+  if (names.length === 0) return [];
+  const width = Math.max('events'.length, ...names.map((name) => name.length));
+  const counts = Object.values(events).map((counts) => EVENT_LEVELS.map((level) => String(counts[level] ?? '?')));
+  const row = (name: string, cells: readonly string[]): string =>
+    `  ${name.padEnd(width)}${cells.map((cell) => cell.padStart(COUNT_WIDTH)).join('')}`;
+  return ['', paint('gray', row('events', EVENT_LEVELS)), ...names.map((name, n) => row(name, counts[n] ?? []))];
+}
+
+/** The longest title of a level and two spaces. */
+const COUNT_WIDTH = 9;

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Counters, flushedOf, handleOf, type Kernel } from './kernel.js';
+import { type Counters, flushedOf, handleOf, type Kernel } from './counters.js';
 import { diagRequest, parseDiagReply } from './sock-diag.js';
 
 /**

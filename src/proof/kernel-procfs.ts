@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { addressBytes } from './address.js';
-import { type Counters, flushedOf, type Kernel } from './kernel.js';
+import { type Counters, flushedOf, type Kernel } from './counters.js';
 
 /**
  * The same counters from /proc/net/tcp and tcp6 (proc(5)), for machines without koffi. A read costs 6 ms with few

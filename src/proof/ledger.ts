@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVIDENCE_SOURCES } from './kernel.js';
+import { EVIDENCE_SOURCES } from './counters.js';
 
 /**
  * What the recorder saw of one exchange: one JSON line of the journal. The schema is published

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Counters, flushedOf, type Kernel, type SocketProbe } from './kernel.js';
+import { type Counters, flushedOf, type Kernel, type SocketProbe } from './counters.js';
 import type { EvidenceLevel, Settled, Settler } from './settle.js';
 
 /**

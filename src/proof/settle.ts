@@ -1,4 +1,4 @@
-import type { Counters, SocketProbe } from './kernel.js';
+import type { Counters, SocketProbe } from './counters.js';
 
 /**
  * Waits until bytes have arrived, for any number of sockets at once: one timer, growing intervals, and a budget for

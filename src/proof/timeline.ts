@@ -1,10 +1,5 @@
-import type { styleText } from 'node:util';
 import type { Ledger } from './ledger.js';
-
-/** Colors a text for a terminal, or leaves it as it is: `styleText` of node:util, or `plain`. */
-export type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
-
-export const plain: Paint = (_, text) => text;
+import { grouped, type Paint, printable } from './paint.js';
 
 /** A named byte of an answer. */
 export interface Landmark {
@@ -21,11 +16,6 @@ interface Row {
   /** Right-aligned; empty where the number is not known. */
   readonly count: string;
   readonly note: string;
-}
-
-/** `4380` as `4,380`, in every locale. */
-export function grouped(count: number): string {
-  return count.toLocaleString('en-US');
 }
 
 /** A count that can be too low says so: nobody could ask the kernel any more when it was last looked at. */
@@ -50,7 +40,12 @@ export function timeline(ledger: Ledger, paint: Paint): string[] {
   const rows: Row[] = [
     row('plan', bar(plan.bytes, scale, '━', ' '), grouped(plan.bytes), ''),
     row('written', bar(bytes.written, scale), grouped(bytes.written), repeatedNote(ledger)),
-    row('flushed', bar(bytes.flushed, scale), grouped(bytes.flushed), shortOf(bytes.written, bytes.flushed, 'not taken by the kernel')),
+    row(
+      'flushed',
+      bar(bytes.flushed, scale),
+      grouped(bytes.flushed),
+      shortOf(bytes.written, bytes.flushed, 'not taken by the kernel'),
+    ),
     levelRow(ledger, 'acked', scale),
     levelRow(ledger, 'read', scale),
     ...landmarksOf(ledger).map(({ offset, name }) => row('mark', point(offset, scale, '┊'), grouped(offset), name)),
@@ -59,7 +54,9 @@ export function timeline(ledger: Ledger, paint: Paint): string[] {
   const labels = Math.max(...rows.map(({ label }) => label.length));
   const counts = Math.max(...rows.map(({ count }) => count.length));
   return rows.map(({ label, drawn, count, note }) =>
-    [paint('gray', label.padEnd(labels)), drawn, count.padStart(counts), paint('gray', note)].join('  ').trimEnd(),
+    [paint('gray', label.padEnd(labels)), drawn, count.padStart(counts), paint('gray', printable(note))]
+      .join('  ')
+      .trimEnd(),
   );
 }
 
