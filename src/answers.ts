@@ -52,8 +52,8 @@ export function answersOf(options: ResolvedOptions): Answers {
       return compile({ fault, dialect, context, content: options, keepAlive, chunkedAllowed, gzip });
     };
     const seed = drawSeed(options.script.seed, lane, attempt);
-    // Stamps can't be written over compressed bytes.
-    if (gzip) return compileWith(stampsFrom(seed, new Date()));
+    // Stamps can't be written over compressed bytes, nor over marks that stand in the pieces of a text.
+    if (gzip || options.contentBlocks > 0) return compileWith(stampsFrom(seed, new Date()));
     const key = JSON.stringify([behavior, protocol, shape, keepAlive, chunkedAllowed]);
     let template = templates.get(key);
     if (!template) {

@@ -104,12 +104,12 @@ const TABLE = {
       ],
       pulse: true,
       framing: 'chunked',
-      cut: { at: 'last_chunk', teardown: 'stall' },
+      cut: { at: 'events', teardown: 'stall' },
     }),
   },
   terminal_no_close: {
     meaning: 'everything is delivered, but the body is left open',
-    fault: told(SUCCESS, { framing: 'chunked', cut: { at: 'last_chunk', teardown: 'stall' } }),
+    fault: told(SUCCESS, { framing: 'chunked', cut: { at: 'events', teardown: 'stall' } }),
   },
 
   empty_body: {

@@ -8,15 +8,24 @@ import type { Stamps } from '../sse/stamps.js';
 /** Characters of a mark: 62^12 is some 71 bits. */
 const MARK_WIDTH = 12;
 
-/** `[3:Qx3kT9ZpLm2a]`, and the paragraph's words up to the end of the line. */
-const BLOCK = /\[(\d+):([A-Za-z0-9]{12})\][^\n[]*/g;
-
 /**
  * Words of no language. A judge looks for "truncated", "retry", "error" and their like, in many languages; none of
  * them can be made of these.
  */
 const WORDS = ['lumo', 'vana', 'tesi', 'rako', 'mulo', 'sena', 'piva', 'koru', 'neli', 'daso', 'fumi', 'gavo'];
 const WORDS_IN_BLOCK = 18;
+
+/** The beginnings of words: a paragraph may be cut anywhere. */
+const BEGINNINGS = WORDS.flatMap((word) => [1, 2, 3].map((length) => word.slice(0, length)));
+
+/**
+ * `[3:Qx3kT9ZpLm2a]`, and what follows of the paragraph's words, up to the cut. What a client says behind them is its
+ * own.
+ */
+const BLOCK = new RegExp(
+  `\\[(\\d+):([A-Za-z0-9]{${MARK_WIDTH}})\\](?:\\s+(?:${WORDS.join('|')})\\b)*(?:\\s+(?:${BEGINNINGS.join('|')})\\b)?\\.?`,
+  'g',
+);
 
 function paragraph(number: number, mark: string): string {
   const words = Array.from({ length: WORDS_IN_BLOCK }, (_, n) => WORDS[(number * 5 + n * 7) % WORDS.length]);

@@ -1,4 +1,4 @@
-import type { DialectEvent, Telling } from '../sse/dialect.js';
+import type { DialectEvent, Role, Telling } from '../sse/dialect.js';
 import type { Mark, Marked } from '../sse/mark.js';
 import type { EventEdit } from './spec.js';
 import type { Content } from './words.js';
@@ -16,7 +16,7 @@ function applied<T extends Roled>(list: readonly T[], edit: EventEdit, make: Mad
     case 'drop':
       return list.filter(({ role }) => !edit.roles.includes(role));
     case 'end_after_deltas':
-      return list.slice(0, list.findLastIndex(({ role }) => role === 'delta') + 1);
+      return list.slice(0, contentEnd(list) + 1);
     case 'repeat_first':
       return [...list.slice(0, 1), ...list];
     case 'append':
@@ -31,6 +31,12 @@ function applied<T extends Roled>(list: readonly T[], edit: EventEdit, make: Mad
     default:
       return edit satisfies never;
   }
+}
+
+/** The last delta; in an answer without content, what stands before where its content would have come. */
+function contentEnd(list: readonly Roled[]): number {
+  const last = (of: Role): number => list.findLastIndex(({ role }) => role === of);
+  return [last('delta'), last('start'), last('open')].find((at) => at >= 0) ?? -1;
 }
 
 /** The events of a stream after the edits. Sequence numbers are given later, so they have no gap. */

@@ -1,3 +1,4 @@
+import type { Role } from '../sse/dialect.js';
 import type { Mark, Marked } from '../sse/mark.js';
 
 /**
@@ -10,10 +11,19 @@ import type { Mark, Marked } from '../sse/mark.js';
  * | `event:N` | after N whole events |
  * | `deltas` | after the last event that carries content |
  * | `terminator` | before the protocol's terminal |
+ * | `events` | after the last event, before anything that ends the body |
  * | `last_chunk` | before the chunk that ends a chunked body; otherwise after everything |
  * | `end` | after everything |
  */
-export type Position = 'request' | 'headers' | `event:${number}` | 'deltas' | 'terminator' | 'last_chunk' | 'end';
+export type Position =
+  | 'request'
+  | 'headers'
+  | `event:${number}`
+  | 'deltas'
+  | 'terminator'
+  | 'events'
+  | 'last_chunk'
+  | 'end';
 
 const CRLF_BYTES = 2;
 
@@ -40,12 +50,17 @@ export function offsetOf(position: Position, answer: Marked): number | undefined
       return marks.find((mark) => mark.kind === 'headers')?.end ?? 0;
     case 'deltas': {
       // An answer without content is cut where its content would have come.
-      const last = events.findLast(({ role }) => role === 'delta') ?? events.findLast(({ role }) => role === 'start');
+      const lastOf = (of: Role): Mark | undefined => events.findLast(({ role }) => role === of);
+      const last = lastOf('delta') ?? lastOf('start') ?? lastOf('open');
       return last && wholeEnd(last, marks);
     }
     case 'terminator': {
       const terminal = events.find((event) => event.role === 'terminal');
       return terminal && wholeStart(terminal, marks);
+    }
+    case 'events': {
+      const last = events.at(-1);
+      return last ? wholeEnd(last, marks) : bytes.length;
     }
     case 'last_chunk':
       return marks.find((mark) => mark.kind === 'last_chunk')?.start ?? bytes.length;

@@ -35,6 +35,8 @@ function writes(answer: Marked, offset: number, input: StepsInput): Step[] {
   const steps: Step[] = [];
   let at = 0;
   for (const mark of answer.marks) {
+    // A healthy answer's own keep-alives, which come once it has started, belong to it.
+    if (role === 'keepalive' && mark.role === 'start') break;
     if (role === undefined || mark.role !== role) continue;
     // The pause stands between what was and what comes, so none follows the last event before a cut.
     const end = wholeEnd(mark, answer.marks);

@@ -17,7 +17,7 @@ export type StampRecipe =
   | { readonly kind: 'id'; readonly alphabet: Alphabet; readonly width: number }
   | { readonly kind: 'unix_seconds' }
   | { readonly kind: 'http_date' }
-  | { readonly kind: 'rfc3339' };
+  | { readonly kind: 'rfc3339'; readonly laterMs: number };
 
 /** The source of stamps for one answer. Ids come in a fixed order, so the nth id of an answer is a pure function of the seed. */
 export interface Stamps {
@@ -27,8 +27,8 @@ export interface Stamps {
   unixSeconds(): string;
   /** IMF-fixdate, 29 characters (RFC 9110, section 5.6.7). */
   httpDate(): string;
-  /** `2026-08-19T14:34:11Z`, 20 characters (RFC 3339). */
-  rfc3339(): string;
+  /** `2026-08-19T14:34:11Z`, 20 characters (RFC 3339), `laterMs` from now. */
+  rfc3339(laterMs?: number): string;
 }
 
 /** Writes the text of each recipe, ids in the order in which they are asked for. */
@@ -47,7 +47,7 @@ export function stampWriter(seed: string, now: Date): (recipe: StampRecipe) => s
       case 'http_date':
         return now.toUTCString();
       case 'rfc3339':
-        return `${now.toISOString().slice(0, 19)}Z`;
+        return `${new Date(now.getTime() + recipe.laterMs).toISOString().slice(0, 19)}Z`;
       default:
         return recipe satisfies never;
     }
@@ -66,6 +66,6 @@ export function stampsFrom(seed: string, now: Date, onStamp?: (recipe: StampReci
     id: (alphabet, width) => stamp({ kind: 'id', alphabet, width }),
     unixSeconds: () => stamp({ kind: 'unix_seconds' }),
     httpDate: () => stamp({ kind: 'http_date' }),
-    rfc3339: () => stamp({ kind: 'rfc3339' }),
+    rfc3339: (laterMs = 0) => stamp({ kind: 'rfc3339', laterMs }),
   };
 }

@@ -15,15 +15,27 @@ export function streamErrorObject(requestId: string): string {
   });
 }
 
-const RATE_LIMITS = [
+interface RateLimit {
+  readonly of: string;
+  readonly limit: string;
+  readonly remaining: string;
+}
+
+const RATE_LIMITS: readonly RateLimit[] = [
   { of: 'input-tokens', limit: '10000000', remaining: '10000000' },
   { of: 'output-tokens', limit: '2000000', remaining: '2000000' },
   { of: 'requests', limit: '10000', remaining: '9999' },
   { of: 'tokens', limit: '12000000', remaining: '12000000' },
-] as const;
+];
 
-function rateLimitHeaders(reset: string): Header[] {
-  return RATE_LIMITS.flatMap(({ of, limit, remaining }): Header[] => [
+/** What a 429 says of the limits (reported): the requests are used up. */
+const EXHAUSTED: readonly RateLimit[] = [
+  { of: 'requests', limit: '10000', remaining: '0' },
+  { of: 'tokens', limit: '12000000', remaining: '12000000' },
+];
+
+function rateLimitHeaders(limits: readonly RateLimit[], reset: string): Header[] {
+  return limits.flatMap(({ of, limit, remaining }): Header[] => [
     [`anthropic-ratelimit-${of}-limit`, limit],
     [`anthropic-ratelimit-${of}-remaining`, remaining],
     [`anthropic-ratelimit-${of}-reset`, reset],
@@ -61,7 +73,7 @@ export function anthropicHeaders(contentType: string, context: AnswerContext): H
     ['Date', context.stamps.httpDate()],
     ['Content-Type', contentType],
     ...(streamed ? ([['Cache-Control', 'no-cache']] as const) : []),
-    ...rateLimitHeaders(context.stamps.rfc3339()),
+    ...rateLimitHeaders(RATE_LIMITS, context.stamps.rfc3339()),
     requestId,
     TRANSPORT_SECURITY,
     ...accountHeaders(context),
@@ -93,7 +105,7 @@ const ROWS: Readonly<Record<ErrorKind, ErrorRow>> = {
 /**
  * An HTTP error: compact JSON that repeats the id of the request. `x-should-retry` is sent plain as well: the SDK obeys
  * it before it looks at the status. A recorded 429 has `retry-after` alone; the SDK reads `retry-after-ms` first.
- * The rate limits of a 429 are left out, as in the newer recording: their reset would have to lie in the future.
+ * The limits that a 429 tells of are those of the older report; the newer recording has none.
  */
 export function anthropicError(
   kind: ErrorKind,
@@ -109,6 +121,7 @@ export function anthropicError(
     headers: [
       ...(full ? ([['Date', context.stamps.httpDate()]] as const) : []),
       ['Content-Type', 'application/json'],
+      ...(full && kind === 'rate_limit' ? rateLimitHeaders(EXHAUSTED, context.stamps.rfc3339(retryAfterMs)) : []),
       ...(kind === 'rate_limit' ? retryHeaders(retryAfterMs) : []),
       ['x-should-retry', String(status === 429 || status >= 500)],
       ['request-id', requestId],

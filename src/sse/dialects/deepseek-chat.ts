@@ -149,22 +149,57 @@ function whole(turn: Turn, context: AnswerContext): WholeAnswer {
   return { json: JSON.stringify(body), content };
 }
 
-/** Header order of the wire (recorded). */
+/** The headers that CloudFront and the load balancer add, in the order of the wire (recorded). */
 function headers(contentType: string, context: AnswerContext): Header[] {
-  const { stamps, fidelity } = context;
-  const requestId: Header = ['x-ds-trace-id', context.requestId];
-  if (fidelity === 'plain') return [['Content-Type', contentType], requestId];
+  if (context.fidelity === 'plain') return plainHeaders(contentType, context);
   return [
     ['Content-Type', contentType],
-    ['Date', stamps.httpDate()],
-    ['X-Content-Type-Options', 'nosniff'],
-    ['Server', 'elb'],
+    ['Date', context.stamps.httpDate()],
+    NOSNIFF,
+    SERVER,
     ['cache-control', 'no-cache'],
+    ...originHeaders(context),
+    SECURITY,
+    ...cloudfrontHeaders('Miss from cloudfront', context),
+  ];
+}
+
+/** Errors come in another order, and not from a cache that could miss. */
+function errorHeaders(contentType: string, context: AnswerContext): Header[] {
+  if (context.fidelity === 'plain') return plainHeaders(contentType, context);
+  return [
+    ['Content-Type', contentType],
+    ['Date', context.stamps.httpDate()],
+    SERVER,
+    ...originHeaders(context),
+    SECURITY,
+    NOSNIFF,
+    ...cloudfrontHeaders('Error from cloudfront', context),
+  ];
+}
+
+const NOSNIFF: Header = ['X-Content-Type-Options', 'nosniff'];
+const SERVER: Header = ['Server', 'elb'];
+const SECURITY: Header = ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains; preload'];
+
+function plainHeaders(contentType: string, context: AnswerContext): Header[] {
+  return [
+    ['Content-Type', contentType],
+    ['x-ds-trace-id', context.requestId],
+  ];
+}
+
+function originHeaders(context: AnswerContext): Header[] {
+  return [
     ['vary', 'origin, access-control-request-method, access-control-request-headers'],
     ['access-control-allow-credentials', 'true'],
-    requestId,
-    ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains; preload'],
-    ['X-Cache', 'Miss from cloudfront'],
+    ['x-ds-trace-id', context.requestId],
+  ];
+}
+
+function cloudfrontHeaders(cache: string, { stamps }: AnswerContext): Header[] {
+  return [
+    ['X-Cache', cache],
     ['Via', `1.1 ${stamps.id('hex', 32)}.cloudfront.net (CloudFront)`],
     ['X-Amz-Cf-Pop', 'TXL52-P2'],
     ['X-Amz-Cf-Id', `${stamps.id('alnum', 54)}==`],
@@ -197,7 +232,7 @@ export const deepseekChat: Dialect = {
     return {
       status,
       headers: [
-        ...headers(status === 400 ? 'application/octet-stream' : 'application/json', context),
+        ...errorHeaders(status === 400 ? 'application/octet-stream' : 'application/json', context),
         ...(kind === 'rate_limit' ? retryHeaders(retryAfterMs) : []),
       ],
       body: JSON.stringify({ error: { message, type, param: null, code: 'invalid_request_error' } }),

@@ -256,6 +256,5 @@ export const openaiChat: Dialect = {
   whole,
   wholeError: errorObject,
   headers: openaiHeaders,
-  error: (kind, message, retryAfterMs, context) =>
-    openaiError(kind, message, retryAfterMs, (contentType) => openaiHeaders(contentType, context)),
+  error: (kind, message, retryAfterMs, context) => openaiError(kind, message, retryAfterMs, context, 'chat'),
 };

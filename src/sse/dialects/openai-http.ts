@@ -83,17 +83,19 @@ export function openaiError(
   kind: ErrorKind,
   message: string,
   retryAfterMs: number,
-  headers: (contentType: string) => Header[],
-  endpoint: OpenaiEndpoint = 'chat',
+  context: AnswerContext,
+  endpoint: OpenaiEndpoint,
 ): HttpError {
   const row = ROWS[endpoint][kind];
   const gateway = row.layer === 'gateway';
   const error = { message, type: row.type, param: row.param, code: row.code };
+  const edge = edgeHeaders(gateway ? 'application/json; charset=utf-8' : 'application/json', context);
+  // The gateway doesn't know the account yet; errors of Responses have no rate limits (recorded).
+  const limits = endpoint === 'chat' ? rateLimits(kind === 'rate_limit' ? retryAfterMs : undefined) : [];
   return {
     status: row.status,
     headers: [
-      ...headers(gateway ? 'application/json; charset=utf-8' : 'application/json'),
-      ...(gateway ? ([['vary', 'Origin']] as const) : []),
+      ...headersOf(context, edge, gateway ? [['vary', 'Origin']] : [...ACCOUNT, ...limits]),
       ...(row.headers ?? []),
       ...(row.retry ? retryHeaders(retryAfterMs) : []),
     ],
@@ -101,27 +103,33 @@ export function openaiError(
   };
 }
 
-const RATE_LIMITS: readonly Header[] = [
-  ['x-ratelimit-limit-requests', '15000'],
-  ['x-ratelimit-limit-tokens', '40000000'],
-  ['x-ratelimit-remaining-requests', '14999'],
-  ['x-ratelimit-remaining-tokens', '39999983'],
-  ['x-ratelimit-reset-requests', '4ms'],
-  ['x-ratelimit-reset-tokens', '0s'],
+/** The headers of a 200, in the order of the wire (recorded by order-preserving recorders). */
+export function openaiHeaders(contentType: string, context: AnswerContext): Header[] {
+  return headersOf(context, edgeHeaders(contentType, context), [...ACCOUNT, ...rateLimits()]);
+}
+
+const ACCOUNT: readonly Header[] = [
+  ['access-control-expose-headers', 'X-Request-ID'],
+  ['openai-organization', 'org-wirefault'],
+  ['openai-processing-ms', '280'],
+  ['openai-project', 'proj_wirefault'],
+  ['openai-version', '2020-10-01'],
 ];
 
-/**
- * OpenAI's headers in the order of the wire (recorded by order-preserving recorders). Errors of Responses have
- * no rate limits among them.
- */
-export function openaiHeaders(
-  contentType: string,
-  context: AnswerContext,
-  rateLimits: readonly Header[] = RATE_LIMITS,
-): Header[] {
-  const { stamps, fidelity } = context;
-  const requestId: Header = ['x-request-id', context.requestId];
-  if (fidelity === 'plain') return [['Content-Type', contentType], requestId];
+/** `exhaustedMs`: no request is left until then. */
+function rateLimits(exhaustedMs?: number): Header[] {
+  return [
+    ['x-ratelimit-limit-requests', '15000'],
+    ['x-ratelimit-limit-tokens', '40000000'],
+    ['x-ratelimit-remaining-requests', exhaustedMs === undefined ? '14999' : '0'],
+    ['x-ratelimit-remaining-tokens', '39999983'],
+    ['x-ratelimit-reset-requests', `${exhaustedMs ?? 4}ms`],
+    ['x-ratelimit-reset-tokens', '0s'],
+  ];
+}
+
+function edgeHeaders(contentType: string, { stamps, fidelity }: AnswerContext): Header[] {
+  if (fidelity === 'plain') return [['Content-Type', contentType]];
   return [
     ['Date', stamps.httpDate()],
     ['Content-Type', contentType],
@@ -130,15 +138,14 @@ export function openaiHeaders(
     ['Server', 'cloudflare'],
     ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains; preload'],
     ['X-Content-Type-Options', 'nosniff'],
-    ['access-control-expose-headers', 'X-Request-ID'],
-    ['openai-organization', 'org-wirefault'],
-    ['openai-processing-ms', '280'],
-    ['openai-project', 'proj_wirefault'],
-    ['openai-version', '2020-10-01'],
-    ...rateLimits,
-    requestId,
-    ['alt-svc', 'h3=":443"; ma=86400'],
   ];
+}
+
+/** A plain answer has only what a client needs: its type and the request's id. */
+function headersOf(context: AnswerContext, edge: readonly Header[], more: readonly Header[]): Header[] {
+  const requestId: Header = ['x-request-id', context.requestId];
+  if (context.fidelity === 'plain') return [...edge, requestId];
+  return [...edge, ...more, requestId, ['alt-svc', 'h3=":443"; ma=86400']];
 }
 
 /** The request id of both endpoints (recorded). */

@@ -265,7 +265,6 @@ export const openaiResponses: Dialect = {
   tell,
   whole,
   wholeError: (context) => responseJson(responseObject(identityOf(context), FAILED, 'body'), '  '),
-  headers: (contentType, context) => openaiHeaders(contentType, context),
-  error: (kind, message, retryAfterMs, context) =>
-    openaiError(kind, message, retryAfterMs, (contentType) => openaiHeaders(contentType, context, []), 'responses'),
+  headers: openaiHeaders,
+  error: (kind, message, retryAfterMs, context) => openaiError(kind, message, retryAfterMs, context, 'responses'),
 };
