@@ -7,7 +7,11 @@ export type WirefaultErrorCode =
   | 'port_in_use'
   | 'listen_failed'
   | 'plan_impossible'
-  | 'journal_failed';
+  | 'journal_failed'
+  /** A journal, a witness file or a capture that can't be read as one. */
+  | 'bad_evidence'
+  /** The witness had no way to connect. */
+  | 'witness_failed';
 
 /**
  * The one error that wirefault throws at its callers.

@@ -84,12 +84,12 @@ async function show({ file, exchange, flags }: Asked, to: CommandOutput): Promis
   else if (exchange === undefined && !json) await print(to, listing(rows, paint));
   if (bad > 0) {
     const message = `journal: ${bad} of ${plural(bad + ledgers, 'line')} of ${file} ${bad === 1 ? 'is no ledger' : 'are no ledgers'}`;
-    throw new WirefaultError('journal_failed', message);
+    throw new WirefaultError('bad_evidence', message);
   }
   if (exchange !== undefined && !one) {
     const which = flags.behavior || flags.outcome || flags.lost ? ' that was asked for' : '';
     const message = `journal: exchange ${exchange} is not among the ${plural(ledgers, 'ledger')} of ${file}${which}`;
-    throw new WirefaultError('journal_failed', message);
+    throw new WirefaultError('bad_evidence', message);
   }
 }
 

@@ -48,7 +48,10 @@ export function blocksIn(transcript: string): FoundBlock[] {
   return [...transcript.matchAll(BLOCK)].map(([, number, mark = '']) => ({ number: Number(number), mark }));
 }
 
+/** A mark that was cut. */
+const CUT_MARK = /\[\d+:[A-Za-z0-9]{0,11}(?![A-Za-z0-9\]])/g;
+
 /** `transcript` without the paragraphs, so that what is left is the client's own words. */
 export function withoutBlocks(transcript: string): string {
-  return transcript.replace(BLOCK, '');
+  return transcript.replace(BLOCK, '').replace(CUT_MARK, '');
 }

@@ -21,7 +21,9 @@ function deflated(part: Marked, prefix: Buffer): Marked {
 }
 
 /** The parts as one gzip stream. The end of the stream is a part of its own. */
-export function gzipped(parts: readonly Marked[]): Marked[] {
+export function gzipped(all: readonly Marked[]): Marked[] {
+  // What a cut has emptied leaves no trace: even nothing deflates to five bytes.
+  const parts = all.filter((part) => part.bytes.length > 0);
   const body = Buffer.concat(parts.map((part) => part.bytes));
   const trailer = Buffer.alloc(8);
   trailer.writeUInt32LE(crc32(body), 0);

@@ -58,6 +58,9 @@ export function ledgerOf(account: Account): Ledger {
     exchange: account.exchange,
     connection: account.connection,
     onConnection: account.onConnection,
+    client: seen.client,
+    server: seen.server,
+    connectionOffset: seen.connectionOffset,
     lane: selection.lane,
     attempt: selection.attempt,
     evidence: account.evidence,
@@ -73,14 +76,14 @@ export function ledgerOf(account: Account): Ledger {
       marker: /wirefault:([A-Za-z0-9._-]{1,64})/.exec(request.body.toString('utf8'))?.[1] ?? null,
     },
     selection: { scripted, behavior, source: 'script' },
-    plan: { sha256: intent.sha256, bytes: intent.bytes },
+    plan: { sha256: intent.sha256, bytes: intent.bytes, writtenSha256: writtenSha256(plan, intent, bytes.written) },
     cut: plan.cut ? { ...plan.cut, inside: intent.inside } : null,
     bytes,
     lost: bytes.acked === null ? null : bytes.written - bytes.acked,
     stale: seen.stale,
     events: eventsOf(plan, bytes),
-    terminal: terminalOf(plan, bytes),
-    blocks: blocksOf(plan, intent, bytes),
+    terminal: terminalOf(plan, seen),
+    blocks: blocksOf(plan, intent, seen),
     settled: seen.settled
       ? { level: seen.settled.level, reached: seen.settled.reached, waitedMs: rounded(seen.settled.waitedMs) }
       : null,
@@ -110,8 +113,8 @@ export function rounded(ms: number): number {
 }
 
 /** The smallest count of bytes that is sure to have reached the client, at the best level that is known. */
-function best(bytes: ByteCounts): number | null {
-  return bytes.read ?? bytes.acked;
+function best({ bytes, stale }: ExchangeEvidence): number | null {
+  return stale ? bytes.acked : (bytes.read ?? bytes.acked);
 }
 
 /** What stands at `offset`: the innermost mark that it cuts, else the mark that ends there. */
@@ -151,11 +154,20 @@ function eventsOf(plan: WirePlan, bytes: ByteCounts): Ledger['events'] {
   return events;
 }
 
-function terminalOf(plan: WirePlan, bytes: ByteCounts): Ledger['terminal'] {
+function terminalOf(plan: WirePlan, seen: ExchangeEvidence): Ledger['terminal'] {
   const terminal = plan.marks.find((mark) => mark.kind === 'event' && mark.role === 'terminal');
   if (!terminal) return null;
-  const known = best(bytes);
-  return { name: terminal.name ?? 'terminal', delivered: known === null ? null : terminal.end <= known };
+  const known = best(seen);
+  const delivered = known !== null && terminal.end <= known;
+  // What was last known can be too low, but what was never flushed has reached nobody.
+  const possible = terminal.end <= seen.bytes.flushed && (known === null || seen.stale);
+  return { name: terminal.name ?? 'terminal', delivered: !delivered && possible ? null : delivered };
+}
+
+/** What a client that got everything has; pulses repeat bytes of the plan, and so leave it. */
+function writtenSha256(plan: WirePlan, intent: Intent, written: number): string | null {
+  if (written === intent.bytes) return intent.sha256;
+  return plan.steps.some(({ op }) => op === 'pulse') ? null : sha256(plan.bytes.subarray(0, written));
 }
 
 /** The text whose last byte is among the first `bytes` of the answer. */
@@ -167,9 +179,9 @@ function textOf(plan: WirePlan, bytes: number): string {
 }
 
 /** Paragraphs are found in the text that the marks hold. Compressed streams have no such marks. */
-function blocksOf(plan: WirePlan, intent: Intent, bytes: ByteCounts): Ledger['blocks'] {
+function blocksOf(plan: WirePlan, intent: Intent, seen: ExchangeEvidence): Ledger['blocks'] {
   if (intent.blocks === 0) return null;
-  const text = textOf(plan, Math.min(best(bytes) ?? bytes.flushed, plan.bytes.length));
+  const text = textOf(plan, Math.min(best(seen) ?? seen.bytes.flushed, plan.bytes.length));
   const begun = blocksIn(text).length;
   // A paragraph is whole when its last word has come: it ends in a full stop.
   return { told: intent.blocks, delivered: /\.\s*$/.test(text) ? begun : Math.max(0, begun - 1) };

@@ -68,6 +68,7 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
   const idlers: (() => void)[] = [];
   let exchanges = 0;
   let open = 0;
+  let closed = false;
 
   function settle(ledger: Ledger): void {
     if (history > 0) ledgers.push(ledger);
@@ -131,25 +132,26 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
       if (known) return Promise.resolve(known);
       return new Promise((resolve) => waiting.set(number, [...(waiting.get(number) ?? []), resolve]));
     },
-    follow: () => follow(followers),
+    follow: () => follow(closed ? undefined : followers),
     idle,
     close: async () => {
       await idle();
+      closed = true;
       for (const follower of followers) follower(undefined);
       await journal?.close();
     },
   };
 }
 
-/** Follows from this moment on, not from the first time that it is asked for a ledger. */
-function follow(followers: Set<(ledger: Ledger | undefined) => void>): AsyncIterableIterator<Ledger> {
-  const queue: (Ledger | undefined)[] = [];
+/** Follows from this moment on, not from the first time that it is asked for a ledger; nobody after the end. */
+function follow(followers: Set<(ledger: Ledger | undefined) => void> | undefined): AsyncIterableIterator<Ledger> {
+  const queue: (Ledger | undefined)[] = followers ? [] : [undefined];
   let wake: (() => void) | undefined;
   const follower = (ledger: Ledger | undefined): void => {
     queue.push(ledger);
     wake?.();
   };
-  followers.add(follower);
+  followers?.add(follower);
   return drained();
 
   async function* drained(): AsyncGenerator<Ledger, void, undefined> {
@@ -165,7 +167,7 @@ function follow(followers: Set<(ledger: Ledger | undefined) => void>): AsyncIter
         yield ledger;
       }
     } finally {
-      followers.delete(follower);
+      followers?.delete(follower);
     }
   }
 }

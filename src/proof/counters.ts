@@ -47,3 +47,11 @@ export function flushedOf(socket: Socket): number | undefined {
   const handle = handleOf(socket);
   return handle && handle.bytesWritten - handle.writeQueueSize;
 }
+
+/**
+ * Of `counted` bytes in a queue of the kernel, those of the answer: a FIN that nobody has taken yet counts as one
+ * (Linux: `write_seq` and `rcv_nxt` step over it), and ours is there once the socket has finished.
+ */
+export function withoutFin(counted: number, finished: boolean): number {
+  return finished ? Math.max(0, counted - 1) : counted;
+}

@@ -12,7 +12,7 @@ export type JournalLine =
 /** Issues told of one line; the others are counted. */
 const MAX_ISSUES = 3;
 
-/** @throws WirefaultError `journal_failed` where the file can't be read */
+/** @throws WirefaultError `bad_evidence` where the file can't be read */
 export async function* readJournal(path: string): AsyncGenerator<JournalLine> {
   let number = 0;
   for await (const text of linesOf(path)) {
@@ -49,7 +49,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
       yield* lines;
     }
   } catch (thrown) {
-    throw new WirefaultError('journal_failed', `journal: can't read ${path}: ${messageOf(thrown)}`, { cause: thrown });
+    throw new WirefaultError('bad_evidence', `journal: can't read ${path}: ${messageOf(thrown)}`, { cause: thrown });
   }
   if (rest !== '') yield rest;
 }

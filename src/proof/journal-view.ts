@@ -1,6 +1,6 @@
 import type { Ledger } from './ledger.js';
 import { grouped, type Paint, plural, printable, type Style } from './paint.js';
-import { counted, timeline } from './timeline.js';
+import { atLeast, timeline } from './timeline.js';
 
 /** Ledgers for a person: a line for each, or the whole story of one. Pure. */
 
@@ -41,10 +41,10 @@ const COLUMNS: readonly Column[] = [
   {
     title: 'acked',
     right: true,
-    text: (ledger) => counted(ledger, 'acked'),
+    text: ({ bytes, stale }) => atLeast(bytes.acked, bytes.flushed, stale),
     style: (ledger) => (hasLost(ledger) ? 'red' : undefined),
   },
-  { title: 'read', right: true, text: (ledger) => counted(ledger, 'read') },
+  { title: 'read', right: true, text: ({ bytes, stale }) => atLeast(bytes.read, bytes.flushed, stale) },
   { title: 'cut', text: ({ cut }) => (cut ? `${printable(cut.position)} = ${cut.offset}` : '-') },
   { title: 'teardown', text: ({ teardown }) => printable(teardown.kind) },
   { title: 'first', text: ({ teardown }) => (teardown.first ? FIRST[teardown.first] : '-') },
@@ -56,6 +56,7 @@ export interface ListRow {
   readonly outcome: string;
   /** Bytes; 0 where it is not known. */
   readonly lost: number;
+  readonly stale: boolean;
 }
 
 export function rowOf(ledger: Ledger): ListRow {
@@ -63,6 +64,7 @@ export function rowOf(ledger: Ledger): ListRow {
     cells: COLUMNS.map(({ text, style }) => ({ text: text(ledger), style: style?.(ledger) })),
     outcome: printable(ledger.outcome),
     lost: ledger.lost ?? 0,
+    stale: ledger.stale,
   };
 }
 
@@ -94,7 +96,8 @@ function summary(rows: readonly ListRow[]): string {
   const told = [...outcomes].map(([outcome, count]) => `${count} ${outcome}`).join(', ');
   const losing = rows.filter(({ lost }) => lost > 0);
   const bytes = losing.reduce((sum, { lost }) => sum + lost, 0);
-  const lost = losing.length > 0 ? `; ${grouped(bytes)} bytes lost in ${losing.length}` : '';
+  const most = losing.some(({ stale }) => stale) ? 'at most ' : '';
+  const lost = losing.length > 0 ? `; ${most}${plural(bytes, 'byte')} lost in ${losing.length}` : '';
   return `${plural(rows.length, 'exchange')}${told && `: ${told}`}${lost}`;
 }
 
@@ -117,21 +120,23 @@ export function story(ledger: Ledger, paint: Paint): string {
 
 /** What was asked, chosen and planned. */
 function beginning(ledger: Ledger): Section[] {
-  const { request, selection, plan, cut, connection, onConnection, lane, attempt } = ledger;
+  const { request, selection, plan, cut, connection, client, onConnection, lane, attempt } = ledger;
   const by = request.userAgent === null ? '' : ` by ${request.userAgent}`;
   const marker = request.marker === null ? '' : `, marker ${request.marker}`;
-  const drawn = selection.scripted === selection.behavior ? '' : `${selection.scripted}, which was `;
+  const from = client.address === null ? '' : ` from ${client.address} port ${client.port}`;
+  const { scripted, behavior, source } = selection;
+  const scriptedAs = scripted === behavior ? '' : `, scripted as ${scripted}`;
   return [
     [
       'request',
       [
         `${request.method} ${request.path} (${request.protocol}), HTTP/${request.httpVersion}${by}`,
-        `connection ${connection}, exchange ${onConnection} on it; lane ${lane}, attempt ${attempt}`,
+        `connection ${connection}${from}, exchange ${onConnection} on it; lane ${lane}, attempt ${attempt}`,
         `body of ${plural(request.bodyBytes, 'byte')}, SHA-256 ${request.bodySha256}${marker}`,
       ],
     ],
     ['headers', Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)],
-    ['selection', [`${drawn}${selection.behavior}, from the ${selection.source}`]],
+    ['selection', [`${behavior}${scriptedAs}, from the ${source}`]],
     ['plan', [`${plural(plan.bytes, 'byte')}, SHA-256 ${plan.sha256}`]],
     ['cut', [cut ? `at ${cut.position} = byte ${grouped(cut.offset)}, ${insideWords(cut.inside)}` : 'none']],
   ];
@@ -180,15 +185,15 @@ function ending(ledger: Ledger): Section[] {
   return rows.filter((row) => row !== undefined);
 }
 
-function lostWords({ lost, bytes }: Ledger): string {
+function lostWords({ lost, bytes, stale }: Ledger): string {
   if (lost === null) return 'unknown';
   return lost === 0
     ? `nothing: all ${grouped(bytes.written)} written bytes were acknowledged`
-    : `${plural(lost, 'byte')}: written, but not acknowledged when it ended`;
+    : `${stale ? 'at most ' : ''}${plural(lost, 'byte')}: written, but not acknowledged when it ended`;
 }
 
 function terminalWords(delivered: boolean | null, stale: boolean): string {
-  if (delivered === null) return 'nobody knows whether it was delivered';
+  if (delivered === null) return 'unknown whether it was delivered';
   if (delivered) return 'delivered';
   return stale ? 'not proven to be delivered' : 'not delivered';
 }
@@ -200,16 +205,17 @@ function told(sections: readonly Section[], paint: Paint): string[] {
 }
 
 const LABEL_WIDTH = 'selection'.length;
-const EVENT_LEVELS = ['planned', 'flushed', 'acked', 'read'] as const;
 
-function eventTable({ events }: Ledger, paint: Paint): string[] {
-  const names = Object.keys(events).map(printable);
-  if (names.length === 0) return [];
-  const width = Math.max('events'.length, ...names.map((name) => name.length));
-  const counts = Object.values(events).map((counts) => EVENT_LEVELS.map((level) => String(counts[level] ?? '?')));
+function eventTable({ events, stale }: Ledger, paint: Paint): string[] {
+  const entries = Object.entries(events).map(([name, counts]) => [printable(name), counts] as const);
+  if (entries.length === 0) return [];
+  const width = Math.max('events'.length, ...entries.map(([name]) => name.length));
   const row = (name: string, cells: readonly string[]): string =>
     `  ${name.padEnd(width)}${cells.map((cell) => cell.padStart(COUNT_WIDTH)).join('')}`;
-  return ['', paint('gray', row('events', EVENT_LEVELS)), ...names.map((name, n) => row(name, counts[n] ?? []))];
+  const rows = entries.map(([name, { planned, flushed, acked, read }]) =>
+    row(name, [String(planned), String(flushed), ...[acked, read].map((count) => atLeast(count, flushed, stale))]),
+  );
+  return ['', paint('gray', row('events', ['planned', 'flushed', 'acked', 'read'])), ...rows];
 }
 
 /** The longest title of a level and two spaces. */

@@ -52,30 +52,39 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       underWay = batch.join('');
       try {
         await writeAll(Buffer.from(underWay));
-        await rotate();
       } catch (thrown) {
         lose(batch.length, `${path}: ${messageOf(thrown)}`);
+        // What came to be of them would stand, torn, behind a shorter batch that fits.
+        await file.truncate(position).catch(() => {});
+        underWay = '';
       }
-      underWay = '';
+      await rotate();
     }
     pumping = undefined;
   }
 
-  /** The position moves on only when all is written: half a line is written over by the next. */
+  /** The position moves on only when all is written. */
   async function writeAll(bytes: Buffer): Promise<void> {
     for (let done = 0; done < bytes.length; ) {
       const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
       done += bytesWritten;
     }
     position += bytes.length;
+    underWay = '';
   }
 
+  /** At every moment there is an open file to write to. One that can't be renamed or followed grows on. */
   async function rotate(): Promise<void> {
     if (maxBytes <= 0 || position < maxBytes) return;
-    await file.close();
-    await rename(path, await freeName(path));
-    file = await openFile(path);
-    position = 0;
+    try {
+      await rename(path, await freeName(path));
+      const full = file;
+      file = await openFile(path);
+      position = 0;
+      await full.close();
+    } catch {
+      // No line is lost by it.
+    }
   }
 
   const onExit = (): void => {

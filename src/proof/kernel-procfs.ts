@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { addressBytes } from './address.js';
-import { type Counters, flushedOf, type Kernel } from './counters.js';
+import { flushedOf, type Kernel, type SocketProbe, withoutFin } from './counters.js';
 
 /**
  * The same counters from /proc/net/tcp and tcp6 (proc(5)), for machines without koffi. A read costs 6 ms with few
@@ -9,16 +9,23 @@ import { type Counters, flushedOf, type Kernel } from './counters.js';
  * and Node's thread pool does it.
  *
  * `tx_queue` of our row is what isn't acknowledged; `rx_queue` of the client's row, on the same host, what it hasn't
- * read. Both are of the same moment only when all is acknowledged, so `read` is a lower bound until then.
+ * read. The rows are not of one moment: bytes that come between the two would count as read where the client's row was
+ * the first. What is acknowledged before the client's row was read is received by then, so `read` is never too high.
  */
 const FILES = ['/proc/net/tcp', '/proc/net/tcp6'] as const;
 
 interface Row {
   readonly txQueue: number;
   readonly rxQueue: number;
+  /** Rows are read one after the other. */
+  readonly order: number;
 }
 
-type Table = ReadonlyMap<string, Row>;
+interface Table {
+  readonly rows: ReadonlyMap<string, Row>;
+  /** Readings are counted. */
+  readonly reading: number;
+}
 
 export async function procfsKernel(): Promise<Kernel | undefined> {
   if (process.platform !== 'linux') return undefined;
@@ -28,19 +35,22 @@ export async function procfsKernel(): Promise<Kernel | undefined> {
     return undefined;
   }
   const table = sharedTable();
-  return { source: 'procfs', probe: (socket) => ({ look: () => look(socket, table) }) };
+  return { source: 'procfs', probe: (socket) => probeOf(socket, table) };
 }
 
 /** Whoever asks while a reading is under way gets the next one: the one under way may be older than the question. */
 function sharedTable(): () => Promise<Table> {
   let current: Promise<Table> | undefined;
   let following: Promise<Table> | undefined;
+  let readings = 0;
   const read = (): Promise<Table> => {
-    const reading = readTables().finally(() => {
+    const reading = ++readings;
+    const table = readRows().then((rows) => {
       current = undefined;
+      return { rows, reading };
     });
-    current = reading;
-    return reading;
+    current = table;
+    return table;
   };
   return () => {
     if (!current) return read();
@@ -52,7 +62,7 @@ function sharedTable(): () => Promise<Table> {
   };
 }
 
-async function readTables(): Promise<Table> {
+async function readRows(): Promise<Table['rows']> {
   const rows = new Map<string, Row>();
   for (const file of FILES) {
     const text = await readFile(file, 'latin1').catch(() => '');
@@ -61,28 +71,44 @@ async function readTables(): Promise<Table> {
       const [, local, remote, , queues] = line.trim().split(/\s+/);
       if (!local || !remote || !queues) continue;
       const [tx = '', rx = ''] = queues.split(':');
-      rows.set(`${local} ${remote}`, { txQueue: Number.parseInt(tx, 16), rxQueue: Number.parseInt(rx, 16) });
+      const [txQueue, rxQueue] = [Number.parseInt(tx, 16), Number.parseInt(rx, 16)];
+      rows.set(`${local} ${remote}`, { txQueue, rxQueue, order: rows.size });
     }
   }
   return rows;
 }
 
-async function look(socket: Socket, table: () => Promise<Table>): Promise<Counters | undefined> {
-  const { remoteAddress, remotePort, localAddress, localPort } = socket;
-  // Before the reading: what is flushed while it is made may be in its queues, so `acked` is too low at worst.
-  const flushed = flushedOf(socket);
-  const rows = await table();
-  const [ours, theirs] = [addressBytes(localAddress), addressBytes(remoteAddress)];
-  if (flushed === undefined || !ours || !theirs || !localPort || !remotePort) return undefined;
-  const find = (from: Buffer, fromPort: number, to: Buffer, toPort: number): Row | undefined =>
-    forms(from, to)
-      .map((form) => rows.get(`${form(from)}:${hexPort(fromPort)} ${form(to)}:${hexPort(toPort)}`))
-      .find((row) => row !== undefined);
-  const our = find(ours, localPort, theirs, remotePort);
-  if (!our) return undefined;
-  const their = find(theirs, remotePort, ours, localPort);
-  const acked = Math.max(0, flushed - our.txQueue);
-  return { flushed, acked, read: their ? Math.max(0, acked - their.rxQueue) : null };
+function probeOf(socket: Socket, table: () => Promise<Table>): SocketProbe {
+  let last = { reading: 0, acked: 0 };
+  let ackedBefore = 0;
+  return {
+    look: async () => {
+      const { remoteAddress, remotePort, localAddress, localPort } = socket;
+      // Before the reading: what is flushed while it is made may be in its queues, so `acked` is too low at worst.
+      const flushed = flushedOf(socket);
+      const finished = socket.writableFinished;
+      const { rows, reading } = await table();
+      const [ours, theirs] = [addressBytes(localAddress), addressBytes(remoteAddress)];
+      if (flushed === undefined || !ours || !theirs || !localPort || !remotePort) return undefined;
+      const our = find(rows, ours, localPort, theirs, remotePort);
+      if (!our) return undefined;
+      const their = find(rows, theirs, remotePort, ours, localPort);
+      const acked = Math.max(last.acked, flushed - withoutFin(our.txQueue, finished));
+      if (last.reading !== reading) ackedBefore = last.acked;
+      last = { reading, acked };
+      if (!their) return { flushed, acked, read: null };
+      const ordered = our.order < their.order;
+      // With nothing in our queue the client had our FIN, too.
+      const unread = withoutFin(their.rxQueue, finished && ordered && our.txQueue === 0);
+      return { flushed, acked, read: Math.max(0, (ordered ? acked : ackedBefore) - unread) };
+    },
+  };
+}
+
+function find(rows: Table['rows'], from: Buffer, fromPort: number, to: Buffer, toPort: number): Row | undefined {
+  return forms(from, to)
+    .map((form) => rows.get(`${form(from)}:${hexPort(fromPort)} ${form(to)}:${hexPort(toPort)}`))
+    .find((row) => row !== undefined);
 }
 
 /** How rows write the addresses: an IPv4 address stands by itself, or mapped where the socket is an IPv6 one. */

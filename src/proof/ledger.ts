@@ -9,6 +9,7 @@ export const LEDGER_VERSION = 1;
 
 const bytes = z.int().min(0);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const endpoint = z.object({ address: z.string().nullable(), port: z.int().min(0).max(65_535).nullable() });
 const level = z.enum(['flushed', 'acked', 'read']);
 
 const byteCounts = z.object({
@@ -25,6 +26,9 @@ export const ledgerSchema = z.object({
   exchange: z.int().min(1).describe('counts from 1 over all connections'),
   connection: z.int().min(1).describe('counts from 1'),
   onConnection: z.int().min(1).describe('which exchange of its connection'),
+  client: endpoint.describe('as the server saw it; null: the socket was gone already'),
+  server: endpoint.describe('the address that the client connected to'),
+  connectionOffset: bytes.describe('bytes sent on the connection before the first of this answer'),
   lane: z.string(),
   attempt: z.int().min(1).describe('accepted requests of the lane, from 1'),
   evidence: z.enum(EVIDENCE_SOURCES).describe('where the byte counts come from'),
@@ -44,7 +48,11 @@ export const ledgerSchema = z.object({
     behavior: z.string().describe('what was played'),
     source: z.enum(['script']),
   }),
-  plan: z.object({ sha256, bytes: bytes.describe('the whole intended answer, before the cut') }),
+  plan: z.object({
+    sha256,
+    bytes: bytes.describe('the whole intended answer, before the cut'),
+    writtenSha256: sha256.nullable().describe('of its first bytes.written bytes; null: keep-alives went beyond it'),
+  }),
   cut: z.object({ position: z.string(), offset: bytes, inside: z.string().describe('what stands there') }).nullable(),
   bytes: byteCounts,
   lost: bytes.nullable().describe('written, but not acknowledged when the exchange ended; null: unknown'),

@@ -19,7 +19,16 @@ export interface ByteCounts {
 
 export type EndedBy = 'client_fin' | 'client_rst' | 'server';
 
+export interface Endpoint {
+  readonly address: string | null;
+  readonly port: number | null;
+}
+
 export interface ExchangeEvidence {
+  readonly client: Endpoint;
+  readonly server: Endpoint;
+  /** Bytes of the connection before the exchange's first. */
+  readonly connectionOffset: number;
   readonly bytes: ByteCounts;
   /** The counts of the kernel are the last that were known: the socket went before it could be asked again. */
   readonly stale: boolean;
@@ -53,14 +62,18 @@ export interface ConnectionRecorder {
 const GRACE_MS: Readonly<Record<EvidenceLevel, number>> = { read: 2, acked: 50, flushed: 50 };
 
 export function recordConnection(socket: Socket, kernel: Kernel, settler: Settler): ConnectionRecorder {
-  const probe = kernel.probe(socket);
+  const watched = watch(kernel.probe(socket));
   let endedBy: EndedBy | undefined;
+  // Where our FIN has gone out before, what comes from the client is its answer to that.
+  const ended = (by: EndedBy): void => {
+    endedBy ??= socket.writableFinished ? 'server' : by;
+  };
   socket.once('end', () => {
-    endedBy ??= 'client_fin';
+    ended('client_fin');
+    // The socket may be gone before the exchange's turn to be asked about comes.
+    watched.look();
   });
-  socket.once('error', () => {
-    endedBy ??= 'client_rst';
-  });
+  socket.once('error', () => ended('client_rst'));
   socket.once('close', () => {
     endedBy ??= 'server';
   });
@@ -68,9 +81,9 @@ export function recordConnection(socket: Socket, kernel: Kernel, settler: Settle
     exchange: () =>
       recordExchange(
         socket,
-        probe,
+        watched,
         settler,
-        () => endedBy,
+        () => endedBy ?? (socket.writableEnded || socket.destroyed ? 'server' : undefined),
         () => {
           endedBy ??= 'server';
         },
@@ -78,34 +91,68 @@ export function recordConnection(socket: Socket, kernel: Kernel, settler: Settle
   };
 }
 
+export function endpointOf(address: string | undefined, port: number | undefined): Endpoint {
+  return { address: address ?? null, port: port ?? null };
+}
+
+/** Remembers what was seen last: a socket can be gone when it is asked again, and the client's goes before ours. */
+interface Watched extends SocketProbe {
+  readonly last: Counters | undefined;
+  /** What the client had read when it was last asked is less than what has been flushed since. */
+  readonly stale: boolean;
+}
+
+function watch(probe: SocketProbe): Watched {
+  let last: Counters | undefined;
+  let stale = false;
+  const seen = (counters: Counters | undefined): Counters | undefined => {
+    if (!counters) return undefined;
+    stale = counters.read === null && typeof last?.read === 'number' && last.read < counters.flushed;
+    last = { ...counters, acked: counters.acked ?? last?.acked ?? null, read: counters.read ?? last?.read ?? null };
+    return counters;
+  };
+  return {
+    look: () => {
+      const looked = probe.look();
+      return looked instanceof Promise ? looked.then(seen) : seen(looked);
+    },
+    get last() {
+      return last;
+    },
+    get stale() {
+      return stale;
+    },
+  };
+}
+
 function recordExchange(
   socket: Socket,
-  probe: SocketProbe,
+  watched: Watched,
   settler: Settler,
   endedBy: () => EndedBy | undefined,
   weEnd: () => void,
 ): ExchangeRecorder {
   const base = socket.bytesWritten;
-  let last: Counters | undefined;
+  // Asked for now: a socket that is gone doesn't know its peer any more.
+  const client = endpointOf(socket.remoteAddress, socket.remotePort);
+  const server = endpointOf(socket.localAddress, socket.localPort);
   let settled: Settled | undefined;
   let written = 0;
+  let flushed = base;
   let tornDown = false;
 
-  let stale = false;
-  const seen = (counters: Counters | undefined): void => {
-    if (!counters) return;
-    // The client's socket can go before ours: what it had read by then is the last that is known.
-    stale = counters.read === null && typeof last?.read === 'number' && last.read < counters.flushed;
-    last = { ...counters, acked: counters.acked ?? last?.acked ?? null, read: counters.read ?? last?.read ?? null };
-  };
-  const flushedNow = (): number => flushedOf(socket) ?? last?.flushed ?? base;
+  const flushedNow = (): number => Math.max(flushed, flushedOf(socket) ?? watched.last?.flushed ?? base);
   /** The exchange's part of a count of the connection. */
   const own = (count: number): number => Math.max(0, Math.min(count - base, written));
 
-  function evidenceNow(gone: boolean, flushed: number): ExchangeEvidence {
+  function evidenceNow(gone: boolean): ExchangeEvidence {
+    const { last, stale } = watched;
     const part = (count: number | null | undefined): number | null =>
       count === null || count === undefined ? null : Math.min(own(count), own(flushed));
     return {
+      client,
+      server,
+      connectionOffset: base,
       bytes: { written, flushed: own(flushed), acked: part(last?.acked), read: part(last?.read) },
       stale: stale || gone,
       settled,
@@ -116,34 +163,27 @@ function recordExchange(
   return {
     settle: (until, timeoutMs, resume) => {
       // All that was handed over, of which a part may still wait in user land.
-      const request = { probe, until, target: socket.bytesWritten, timeoutMs };
+      const request = { probe: watched, until, target: socket.bytesWritten, timeoutMs };
       settler.settle(request, (result) => {
         settled = result;
-        seen(result.counters);
         setTimeout(resume, GRACE_MS[result.level]);
       });
     },
     beforeTeardown: () => {
       written = socket.bytesWritten - base;
-      const looked = probe.look();
       // A source that answers later answers too late; what settling saw is the last that is known.
-      if (!(looked instanceof Promise)) seen(looked);
-      last = last && { ...last, flushed: Math.max(last.flushed, flushedNow()) };
+      watched.look();
+      flushed = flushedNow();
       tornDown = true;
       weEnd();
     },
-    evidence: (flushedBytes, timeoutMs) =>
-      new Promise((resolve) => {
-        written = Math.max(written, socket.bytesWritten - base);
-        const target = Math.max(flushedNow(), base + flushedBytes);
-        if (tornDown) {
-          resolve(evidenceNow(false, target));
-          return;
-        }
-        settler.settle({ probe, until: 'read', target, timeoutMs }, (result) => {
-          seen(result.counters);
-          resolve(evidenceNow(result.gone, target));
-        });
-      }),
+    evidence: async (flushedBytes, timeoutMs) => {
+      written = Math.max(written, socket.bytesWritten - base);
+      flushed = Math.max(flushedNow(), base + flushedBytes);
+      const request = { probe: watched, until: 'read', target: flushed, timeoutMs } as const;
+      // After this very turn, in which the connection may be ended by us.
+      const gone = !tornDown && (await new Promise<Settled>((resolve) => settler.settle(request, resolve))).gone;
+      return evidenceNow(gone);
+    },
   };
 }

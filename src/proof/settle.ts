@@ -53,27 +53,33 @@ function levelOf(counters: Counters, wanted: EvidenceLevel): EvidenceLevel {
 
 export function settler(): Settler {
   let waiting: Waiting[] = [];
-  let timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let wakeMs = Number.POSITIVE_INFINITY;
 
-  function schedule(): void {
-    if (timer || waiting.length === 0) return;
-    const dueInMs = Math.min(...waiting.map(({ dueMs }) => dueMs)) - performance.now();
-    timer = dueInMs <= 0 ? setImmediate(tick) : setTimeout(tick, dueInMs);
+  function wakeAt(dueMs: number): void {
+    if (dueMs >= wakeMs) return;
+    clearTimeout(timer);
+    wakeMs = dueMs;
+    // At least a millisecond, in which the loop is left to others.
+    timer = setTimeout(tick, Math.ceil(dueMs - performance.now()));
   }
 
   function tick(): void {
-    timer = undefined;
+    wakeMs = Number.POSITIVE_INFINITY;
     const startMs = performance.now();
-    const due = waiting.filter(({ dueMs }) => dueMs <= startMs);
-    for (const one of due) {
-      ask(one);
-      if (performance.now() - startMs > BUDGET_MS) break;
-    }
-    schedule();
+    const asked = waiting;
+    waiting = [];
+    const left = asked.filter((one) => {
+      const itsTurn = one.dueMs <= startMs && performance.now() - startMs <= BUDGET_MS;
+      if (itsTurn) ask(one);
+      return !itsTurn;
+    });
+    // Who was left is the first the next time.
+    waiting = [...left, ...waiting];
+    wakeAt(left.reduce((earliest, { dueMs }) => Math.min(earliest, dueMs), Number.POSITIVE_INFINITY));
   }
 
   function ask(one: Waiting): void {
-    waiting = waiting.filter((other) => other !== one);
     const looked = one.request.probe.look();
     if (looked instanceof Promise) looked.then((counters) => judge(one, counters));
     else judge(one, looked);
@@ -93,7 +99,7 @@ export function settler(): Settler {
     one.dueMs = performance.now() + Math.min(one.intervalMs, timeoutMs - waitedMs);
     one.intervalMs = Math.min(one.intervalMs * 2, LONGEST_INTERVAL_MS);
     waiting.push(one);
-    schedule();
+    wakeAt(one.dueMs);
   }
 
   return {

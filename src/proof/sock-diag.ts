@@ -22,7 +22,6 @@ export interface DiagReply {
 const NLMSG_HEADER_BYTES = 16;
 const SOCK_DIAG_BY_FAMILY = 20;
 const NLM_F_REQUEST = 1;
-const NLMSG_ERROR = 2;
 const IPPROTO_TCP = 6;
 const AF_INET = 2;
 const AF_INET6 = 10;
@@ -64,14 +63,15 @@ export function diagRequest(tuple: TcpTuple): Buffer | undefined {
 
 /** The socket of the reply, or `undefined` where there is none (another host, another network namespace, gone). */
 export function parseDiagReply(message: Buffer): DiagReply | undefined {
-  if (message.length < NLMSG_HEADER_BYTES + REPLY_BYTES || message.readUInt16LE(4) === NLMSG_ERROR) return undefined;
+  if (message.length < NLMSG_HEADER_BYTES + REPLY_BYTES) return undefined;
+  if (message.readUInt16LE(4) !== SOCK_DIAG_BY_FAMILY) return undefined;
   const end = Math.min(message.length, message.readUInt32LE(0));
   const unreadBytes = message.readUInt32LE(NLMSG_HEADER_BYTES + RQUEUE_OFFSET);
   let at = NLMSG_HEADER_BYTES + REPLY_BYTES;
   while (at + 4 <= end) {
     const length = message.readUInt16LE(at);
     const type = message.readUInt16LE(at + 2);
-    if (length < 4) return undefined;
+    if (length < 4 || at + length > end) return undefined;
     if (type === INET_DIAG_INFO && length >= 4 + BYTES_RECEIVED_OFFSET + 8) {
       const receivedBytes = Number(message.readBigUInt64LE(at + 4 + BYTES_RECEIVED_OFFSET));
       return { receivedBytes, unreadBytes };

@@ -2,7 +2,7 @@ import type { Ledger } from './ledger.js';
 import { grouped, type Paint, printable } from './paint.js';
 
 /** A named byte of an answer. */
-export interface Landmark {
+interface Landmark {
   readonly offset: number;
   readonly name: string;
 }
@@ -18,11 +18,13 @@ interface Row {
   readonly note: string;
 }
 
-/** A count that can be too low says so: nobody could ask the kernel any more when it was last looked at. */
-export function counted(ledger: Ledger, level: 'acked' | 'read'): string {
-  const count = ledger.bytes[level];
+/**
+ * A count of what the client has. It says so where it can be too low: where the kernel could no more be asked for the
+ * last time. As many as were flushed can't be too low.
+ */
+export function atLeast(count: number | null, flushed: number, stale: boolean): string {
   if (count === null) return '?';
-  return ledger.stale && count < ledger.bytes.flushed ? `≥${count}` : String(count);
+  return `${stale && count < flushed ? '≥' : ''}${count}`;
 }
 
 /**
@@ -60,20 +62,20 @@ export function timeline(ledger: Ledger, paint: Paint): string[] {
   );
 }
 
-/** Marks that the ledger tells of: the beginning of what the cut is inside of. */
-export function landmarksOf({ cut }: Ledger): Landmark[] {
+/** Marks that the ledger tells of: the start of what the cut is inside of. */
+function landmarksOf({ cut }: Ledger): Landmark[] {
   const [, name, into] = /^(.+)\+(\d+)$/.exec(cut?.inside ?? '') ?? [];
   if (!cut || name === undefined) return [];
-  return [{ offset: cut.offset - Number(into), name: `begin of ${name}` }];
+  return [{ offset: cut.offset - Number(into), name: `start of ${name}` }];
 }
 
 const row = (label: string, drawn: string, count: string, note: string): Row => ({ label, drawn, count, note });
 
 function levelRow(ledger: Ledger, level: 'acked' | 'read', scale: number): Row {
-  const { bytes, evidence } = ledger;
+  const { bytes, evidence, stale } = ledger;
   const count = bytes[level];
   if (count === null) return row(level, ' '.repeat(WIDTH + 1), '?', `unknown: ${evidence} can't tell`);
-  const least = counted(ledger, level).startsWith('≥');
+  const least = stale && count < bytes.flushed;
   // What a higher level lacks already isn't said again.
   const [before, what] =
     level === 'acked' ? [bytes.written, 'not acknowledged'] : [bytes.acked ?? bytes.flushed, 'not read'];

@@ -5,7 +5,7 @@ import { type ParserLimits, requestParser } from '../../src/http/request-parser.
  * Every input is fed whole, byte by byte, and in two pieces split at every position (h11's habit): what is read must
  * not depend on how the network has split it.
  */
-const LIMITS: ParserLimits = { maxHeadBytes: 4096, maxBodyBytes: 100_000 };
+const LIMITS: ParserLimits = { maxHeadBytes: 4096, maxBodyBytes: 100_000, keepRaw: true };
 
 /** What the parser tells, in order: a request, a refusal's status, or that the client waits for a 100. */
 type Told = 'continue' | number | Record<string, unknown>;
@@ -13,23 +13,28 @@ type Told = 'continue' | number | Record<string, unknown>;
 interface Reading {
   readonly told: readonly Told[];
   readonly reasons: readonly string[];
+  /** The bytes of each request as they came. */
+  readonly raws: readonly string[];
   readonly midRequest: boolean;
 }
 
 function read(pieces: readonly Buffer[], limits: ParserLimits): Reading {
   const told: Told[] = [];
   const reasons: string[] = [];
+  const raws: string[] = [];
   const parser = requestParser(limits, {
     onExpectContinue: () => told.push('continue'),
-    onRequest: ({ body, query, headers, ...request }) =>
-      told.push({ ...request, query: `${query}`, headers: { ...headers }, body: body.toString('utf8') }),
+    onRequest: ({ body, headers, raw, ...request }) => {
+      told.push({ ...request, headers: { ...headers }, body: body.toString('utf8') });
+      if (raw) raws.push(raw.toString('utf8'));
+    },
     onBad: ({ status, reason }) => {
       told.push(status);
       reasons.push(reason);
     },
   });
   for (const piece of pieces) parser.feed(piece);
-  return { told, reasons, midRequest: parser.midRequest };
+  return { told, reasons, raws, midRequest: parser.midRequest };
 }
 
 const bytewise = (bytes: Buffer): Buffer[] => Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
@@ -38,7 +43,7 @@ const bytewise = (bytes: Buffer): Buffer[] => Array.from(bytes, (_, at) => bytes
 function readEachWay(input: string | Buffer, limits = LIMITS): Reading {
   const bytes = typeof input === 'string' ? Buffer.from(input, 'utf8') : input;
   const whole = read([bytes], limits);
-  const same = ({ told, midRequest }: Reading): object => ({ told, midRequest });
+  const same = ({ told, raws, midRequest }: Reading): object => ({ told, raws, midRequest });
   expect(same(read(bytewise(bytes), limits)), 'byte by byte').toEqual(same(whole));
   for (let at = 1; at < bytes.length; at++) {
     const split = read([bytes.subarray(0, at), bytes.subarray(at)], limits);
@@ -62,7 +67,6 @@ describe('requests', () => {
         method: 'POST',
         target: '/v1/x?a=1&b=?%20c',
         path: '/v1/x',
-        query: 'a=1&b=%3F+c',
         httpVersion: '1.1',
         headers: { host: 'x', 'x-two': 'a, b', empty: '', 'content-length': '7' },
         body: '{"a":1}',
@@ -116,11 +120,13 @@ describe('requests', () => {
   };
   for (const [name, [input, ...bodies]] of Object.entries(BODIES)) {
     it(name, () => {
-      expect(readEachWay(input)).toEqual({
-        told: bodies.map((body) => expect.objectContaining({ body })),
-        reasons: [],
-        midRequest: false,
-      });
+      const { told, reasons, raws, midRequest } = readEachWay(input);
+      expect(told).toEqual(bodies.map((body) => expect.objectContaining({ body })));
+      expect({ reasons, midRequest }).toEqual({ reasons: [], midRequest: false });
+      // Each byte belongs to one request, but for blank lines that no request has followed yet.
+      expect(raws).toHaveLength(bodies.length);
+      expect(input.startsWith(raws.join(''))).toBe(true);
+      expect(input.slice(raws.join('').length)).toMatch(/^[\r\n]*$/);
     });
   }
 
@@ -142,19 +148,19 @@ describe('requests', () => {
     ]);
   });
 
-  const TARGETS: Record<string, { path: string; query: string }> = {
-    'http://proxy.example/v1/chat/completions?fault=rst': {
-      path: 'http://proxy.example/v1/chat/completions',
-      query: 'fault=rst',
-    },
-    '/a//b/../c?': { path: '/a//b/../c', query: '' },
-    '*': { path: '*', query: '' },
-  };
-  for (const [target, parts] of Object.entries(TARGETS)) {
+  for (const [target, path] of Object.entries({
+    'http://proxy.example/v1/chat/completions?fault=rst': 'http://proxy.example/v1/chat/completions',
+    '/a//b/../c?': '/a//b/../c',
+    '*': '*',
+  })) {
     it(`the target ${target} is told as it was sent`, () => {
-      expect(told(`OPTIONS ${target} HTTP/1.1\r\n\r\n`)).toMatchObject([{ target, ...parts }]);
+      expect(told(`OPTIONS ${target} HTTP/1.1\r\n\r\n`)).toMatchObject([{ target, path }]);
     });
   }
+
+  it('nothing of the bytes is kept where they were not asked for', () => {
+    expect(read([Buffer.from(GET)], { ...LIMITS, keepRaw: false }).raws).toEqual([]);
+  });
 
   const KEPT: Record<string, boolean> = {
     'HTTP/1.1\r\n': true,

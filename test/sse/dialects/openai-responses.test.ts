@@ -549,7 +549,9 @@ describe('HTTP', () => {
     const chat = openaiChat.error('auth_error', 'mock', 0, contextOf());
     const names = chat.headers.map(([name]) => name.toLowerCase());
     expect(names).toContain('vary');
-    expect(names).toContain('x-ratelimit-limit-requests');
+    expect(openaiChat.error('rate_limit', 'mock', 0, contextOf()).headers.map(([name]) => name)).toContain(
+      'x-ratelimit-limit-requests',
+    );
     expect(names).not.toContain('www-authenticate');
     expect(chat.body.endsWith('}\n')).toBe(true);
   });

@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { messageOf, WirefaultError } from '../errors.js';
+
+/**
+ * The value of a flag that counts something; `undefined` where it wasn't given.
+ * @throws WirefaultError `bad_option`
+ */
+export function wholeNumber(flag: string, text: string | undefined, min: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= min) return value;
+  const message = `${flag}: ${JSON.stringify(text)} is not allowed; expected a whole number of at least ${min}`;
+  throw new WirefaultError('bad_option', message);
+}
+
+/**
+ * The bytes of a file, or of stdin for `-`.
+ * @throws WirefaultError with `code` where it can't be read
+ */
+export async function bytesOf(
+  flag: string,
+  path: string,
+  code: 'bad_option' | 'bad_evidence' = 'bad_option',
+): Promise<Buffer> {
+  try {
+    return path === '-' ? await buffer(process.stdin) : await readFile(path);
+  } catch (thrown) {
+    throw new WirefaultError(code, `${flag}: can't read ${path}: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}

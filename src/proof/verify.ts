@@ -1,0 +1,275 @@
+import { createHash } from 'node:crypto';
+import { insideOf } from './account.js';
+import { marksIn } from './answer-marks.js';
+import type { Ledger } from './ledger.js';
+import { connectionsOf, type LedgerConnection, type Sighting } from './sighting.js';
+
+/**
+ * Checks ledgers against what somebody else saw: a witness, or a packet capture. Pure.
+ *
+ * What is seen of an exchange has to be a prefix of what was written, at least as long as what the ledger calls read or
+ * acknowledged, and at most as long as what it calls flushed; and the connection has to end as it says.
+ */
+export interface Difference {
+  /** `ledger`: it contradicts itself. */
+  readonly about: 'ledger' | 'bytes' | 'length' | 'teardown';
+  /** One line. */
+  readonly message: string;
+  /** In the answer; `null` where it is about none. */
+  readonly offset: number | null;
+  /** What stands there. */
+  readonly mark: string | null;
+}
+
+export interface Verdict {
+  readonly exchange: number;
+  readonly connection: number;
+  readonly behavior: string;
+  readonly teardown: string;
+  /** The file that it was checked against. */
+  readonly against: string;
+  readonly seenBytes: number;
+  /** How the bytes were compared: one by one, all by their hash, or not at all for want of something to compare with. */
+  readonly compared: 'bytes' | 'sha256' | 'length';
+  /** Worst first; none where all agrees. */
+  readonly differences: readonly Difference[];
+}
+
+export interface Report {
+  readonly verdicts: readonly Verdict[];
+  /** Exchanges of the journal that nobody saw. */
+  readonly unseen: readonly number[];
+  /** Witness files whose connection isn't in the journal. */
+  readonly strangers: readonly string[];
+  /** Something was checked, and nothing differs. */
+  readonly agrees: boolean;
+}
+
+/**
+ * @param answerOf the stored bytes of an exchange's answer, where there are any
+ */
+export function verify(
+  ledgers: readonly Ledger[],
+  sightings: readonly Sighting[],
+  answerOf: (ledger: Ledger) => Buffer | undefined,
+): Report {
+  const connections = connectionsOf(ledgers, sightings);
+  const verdicts = connections.matched
+    .flatMap(({ connection, sighting }) => verdictsOf(connection, sighting, answerOf))
+    .toSorted((a, b) => a.exchange - b.exchange);
+  const seen = new Set(connections.matched.flatMap(({ connection }) => connection.exchanges));
+  const strangers = connections.strangers.filter(({ kind }) => kind === 'witness').map(({ name }) => name);
+  return {
+    verdicts,
+    unseen: ledgers.filter((ledger) => !seen.has(ledger)).map(({ exchange }) => exchange),
+    strangers,
+    agrees:
+      verdicts.length > 0 && strangers.length === 0 && verdicts.every(({ differences }) => differences.length === 0),
+  };
+}
+
+/** One exchange as it was seen: its own part of the connection. */
+interface Seen {
+  readonly ledger: Ledger;
+  readonly sighting: Sighting;
+  /** The bytes whose content is known. */
+  readonly bytes: Buffer;
+  /** As many as were seen, with those whose content isn't known. */
+  readonly length: number;
+  /** Acknowledged by the client; `null` where that isn't seen. */
+  readonly acked: number | null;
+  /** Nothing of the journal follows on the connection. */
+  readonly last: boolean;
+  readonly answer: Buffer | undefined;
+}
+
+function verdictsOf(
+  { exchanges }: LedgerConnection,
+  sighting: Sighting,
+  answerOf: (ledger: Ledger) => Buffer | undefined,
+): Verdict[] {
+  return exchanges.map((ledger, n) => {
+    const start = ledger.connectionOffset;
+    const end = exchanges[n + 1]?.connectionOffset ?? Number.POSITIVE_INFINITY;
+    const part = (count: number): number => Math.max(0, Math.min(count, end) - start);
+    const seen: Seen = {
+      ledger,
+      sighting,
+      bytes: sighting.bytes.subarray(start, Math.min(end, sighting.bytes.length)),
+      length: part(sighting.sentBytes),
+      acked: sighting.ackedBytes === null ? null : part(sighting.ackedBytes),
+      last: end === Number.POSITIVE_INFINITY,
+      answer: answerOf(ledger),
+    };
+    return {
+      exchange: ledger.exchange,
+      connection: ledger.connection,
+      behavior: ledger.selection.behavior,
+      teardown: ledger.teardown.kind,
+      against: sighting.name,
+      seenBytes: Math.min(seen.length, ledger.bytes.flushed),
+      compared: comparison(seen),
+      differences: [
+        ...contradictions(ledger),
+        ...contentDifferences(seen),
+        ...lengthDifferences(seen),
+        ...teardownDifferences(seen),
+      ],
+    };
+  });
+}
+
+/** What the ledger says can't be so, whatever was seen. */
+function contradictions({ bytes, lost, plan, cut, outcome }: Ledger): Difference[] {
+  const { written, flushed, acked, read } = bytes;
+  const differences: Difference[] = [];
+  const say = (wrong: boolean, message: string): void => {
+    if (wrong) differences.push({ about: 'ledger', message: `the ledger says ${message}`, offset: null, mark: null });
+  };
+  say(flushed > written, `${flushed} bytes flushed of ${written} written`);
+  say(acked !== null && acked > flushed, `${acked} bytes acked of ${flushed} flushed`);
+  say(read !== null && read > flushed, `${read} bytes read of ${flushed} flushed`);
+  say(
+    lost !== (acked === null ? null : written - acked),
+    `${lost} bytes lost of ${written} written and ${acked} acked`,
+  );
+  if (plan.writtenSha256 === null) return differences;
+  const intended = cut?.offset ?? plan.bytes;
+  say(written > plan.bytes, `${written} bytes written of a plan of ${plan.bytes}`);
+  say(
+    written === plan.bytes && plan.writtenSha256 !== plan.sha256,
+    'all of the plan was written, with another SHA-256 than that of the plan',
+  );
+  say(
+    (outcome === 'completed' || outcome === 'reset') && written !== intended,
+    `${outcome} with ${written} bytes written where ${intended} were to be`,
+  );
+  return differences;
+}
+
+function comparison({ bytes, length, ledger, answer }: Seen): Verdict['compared'] {
+  const count = Math.min(length, ledger.bytes.flushed);
+  if (bytes.length < count) return 'length';
+  if (answer) return 'bytes';
+  return count === ledger.bytes.written && ledger.plan.writtenSha256 !== null ? 'sha256' : 'length';
+}
+
+function contentDifferences(seen: Seen): Difference[] {
+  const { bytes, ledger, answer, sighting } = seen;
+  const { written, flushed } = ledger.bytes;
+  const { writtenSha256 } = ledger.plan;
+  if (answer && answer.length !== flushed) {
+    const message = `the stored answer has ${answer.length} bytes, the ledger says ${flushed} flushed`;
+    return [difference(seen, 'bytes', Math.min(answer.length, flushed), message)];
+  }
+  if (answer && answer.length === written && writtenSha256 !== null && sha256(answer) !== writtenSha256) {
+    return [difference(seen, 'bytes', null, 'the stored answer is not what the plan has (SHA-256)')];
+  }
+  const own = bytes.subarray(0, flushed);
+  if (answer) {
+    const at = firstDifference(own, answer);
+    if (at === undefined) return [];
+    const message = `the ${sighting.kind} has ${hex(own[at])}, the answer ${hex(answer[at])}`;
+    return [difference(seen, 'bytes', at, message)];
+  }
+  if (own.length === written && writtenSha256 !== null && sha256(own) !== writtenSha256) {
+    const message = `the ${written} bytes are not the plan's (SHA-256); --capture tells where they differ`;
+    return [difference(seen, 'bytes', null, message)];
+  }
+  return [];
+}
+
+function firstDifference(a: Buffer, b: Buffer): number | undefined {
+  const length = Math.min(a.length, b.length);
+  if (a.subarray(0, length).equals(b.subarray(0, length))) return undefined;
+  return a.findIndex((byte, n) => byte !== b[n]);
+}
+
+const hex = (byte: number | undefined): string => `0x${(byte ?? 0).toString(16).padStart(2, '0')}`;
+
+function lengthDifferences(seen: Seen): Difference[] {
+  const { ledger, sighting, bytes, length, acked } = seen;
+  const { flushed } = ledger.bytes;
+  if (length > flushed && !isAnotherAnswer(bytes.subarray(flushed), ledger)) {
+    const message = `the ${sighting.kind} has ${length} bytes, ${length - flushed} more than were flushed`;
+    return [difference(seen, 'length', flushed, message)];
+  }
+  const least = leastSeen(seen);
+  if (least && length < least.bytes) {
+    const message = `the ${sighting.kind} has ${length} bytes, fewer than the ${least.bytes} that the ledger calls ${least.level}`;
+    return [difference(seen, 'length', length, message)];
+  }
+  // Bytes that the client's program has read are acknowledged soon, but perhaps not before a reset.
+  if (acked !== null && acked < (ledger.bytes.acked ?? 0) && (ledger.bytes.acked ?? 0) > (ledger.bytes.read ?? 0)) {
+    const message = `the client acknowledged ${acked} bytes on the wire, fewer than the ${ledger.bytes.acked} that the ledger calls acked`;
+    return [difference(seen, 'length', acked, message)];
+  }
+  return [];
+}
+
+/** The server answers some requests without a ledger (a list of models, what isn't HTTP), once an answer is complete. */
+function isAnotherAnswer(excess: Buffer, { teardown }: Ledger): boolean {
+  const open = teardown.kind === 'keep_alive' || teardown.kind === 'eof';
+  return open && excess.toString('latin1', 0, 7) === 'HTTP/1.';
+}
+
+/** What has to have been seen, and at which level the ledger has it. */
+function leastSeen({ ledger, sighting, last }: Seen): { readonly bytes: number; readonly level: string } | undefined {
+  const { flushed, acked, read } = ledger.bytes;
+  // A FIN comes behind all that the kernel took, on the wire as for who reads it.
+  if (sighting.end.serverFinAt !== null && last) return { bytes: flushed, level: 'flushed' };
+  if (sighting.kind === 'capture') return { bytes: Math.max(acked ?? 0, read ?? 0), level: 'acked or read' };
+  if (read !== null) return { bytes: read, level: 'read' };
+  // What its kernel had acknowledged, a witness that went away may not have read.
+  return acked === null || !sighting.end.serverRst ? undefined : { bytes: acked, level: 'acked' };
+}
+
+function teardownDifferences(seen: Seen): Difference[] {
+  const { ledger, sighting, last, length } = seen;
+  const { kind, first } = ledger.teardown;
+  const { end } = sighting;
+  const open = kind === 'keep_alive' || kind === 'eof';
+  const differ = (message: string): Difference[] => [
+    difference(seen, 'teardown', Math.min(length, ledger.bytes.flushed), message),
+  ];
+  if (!last) return open ? [] : differ(`the ledger says ${kind}, but the connection went on`);
+  if (end.unknown) return [];
+  const clientReset = end.clientRst === true;
+  if (kind === 'rst' && end.serverFinAt !== null) return differ('the ledger says rst, but the server sent a FIN');
+  if (kind === 'rst' && !end.serverRst && !clientReset) {
+    return differ('the ledger says rst, but the server sent no RST');
+  }
+  if (kind !== 'rst' && end.serverRst && end.serverFinAt === null && !clientReset) {
+    return differ(`the ledger says ${kind}, but the server sent a RST`);
+  }
+  // Two FINs behind a whole answer may cross, and nothing depends on which was first.
+  if (open && !end.serverRst && !clientReset) return [];
+  const seenFirst = `on the wire ${end.first === null ? 'nobody was' : `the ${end.first} was`}`;
+  switch (first) {
+    case null:
+      return [];
+    case 'server': {
+      // A client that has shut its sending side still reads: then it is the reset that ends the connection.
+      const halfClosed = kind === 'rst' && end.first === 'client' && !clientReset;
+      return end.first === 'server' || halfClosed ? [] : differ(`the ledger says the server was first, ${seenFirst}`);
+    }
+    case 'client_fin':
+    case 'client_rst': {
+      if (end.first !== 'client') return differ(`the ledger says ${first} was first, ${seenFirst}`);
+      const flag = first === 'client_fin' ? end.clientFin : end.clientRst;
+      return flag === false ? differ(`the ledger says ${first}, but the client sent none`) : [];
+    }
+    default:
+      return first satisfies never;
+  }
+}
+
+function difference(seen: Seen, about: Difference['about'], offset: number | null, message: string): Difference {
+  const bytes = seen.answer ?? seen.bytes;
+  const mark = offset === null ? null : insideOf({ bytes, marks: marksIn(bytes), steps: [] }, offset);
+  return { about, message, offset, mark };
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
