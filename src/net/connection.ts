@@ -180,11 +180,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
         recorder.beforeTeardown();
         job.onTeardown?.();
       },
-      onLast: () => {
-        job.onLast?.();
-        // A stall that begins only after the client's end has nobody to be silent to either.
-        if (clientEnded) queueMicrotask(() => playback?.clientEnded());
-      },
+      onLast: () => job.onLast?.(),
       onEnd: (end) => {
         playback = undefined;
         job.onEnd?.(end, recorder);
@@ -192,6 +188,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
         next();
       },
     });
+    if (clientEnded) playback.clientEnded();
   }
 
   /** Nothing is answered after what is played now. What still comes is read all the same, to see the client go. */

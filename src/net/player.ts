@@ -48,6 +48,7 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   let pendingWrites = 0;
   let flushedBytes = 0;
   let ended = false;
+  let clientHasEnded = false;
   let timer: NodeJS.Timeout | undefined;
   /** Called once when the kernel has taken all that was written. */
   let onFlushed: (() => void) | undefined;
@@ -151,6 +152,7 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
       case 'eof':
         return flushedOr(run);
       case 'stall':
+        if (clientHasEnded) end('client_closed');
         return false; // until `clientEnded` or `abort`
       default:
         return step.kind satisfies never;
@@ -162,6 +164,7 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   queueMicrotask(run);
   return {
     clientEnded: () => {
+      clientHasEnded = true;
       if (stalling()) end('client_closed');
     },
     abort: (by) => end(by === 'client' ? 'client_closed' : 'server_closed'),
