@@ -43,7 +43,7 @@ export async function compile({ quick }: BenchOptions): Promise<Report> {
   const { requestParser } = await built<typeof import('../src/http/request-parser.js')>('http/request-parser.js');
   const dialects = await built<typeof import('../src/sse/dialects.js')>('sse/dialects.js');
   const stamps = await built<typeof import('../src/sse/stamps.js')>('sse/stamps.js');
-  const { resolveOptions } = await built<typeof import('../src/options.js')>('options.js');
+  const { resolveOptions } = await built<typeof import('../src/resolve-options.js')>('resolve-options.js');
 
   const given = {
     successText: textOf(DELTAS),

@@ -1,141 +1,26 @@
 #!/usr/bin/env node
-import { Command, CommanderError, Help, Option } from 'commander';
-import { messageOf, unknownWord, WirefaultError } from './errors.js';
-import { BEHAVIOR_NAMES, BEHAVIORS, type BehaviorName, DEFAULT_RANDOM_WEIGHTS } from './fault/catalogue.js';
-import { DEFAULTS, type GivenOptions, OPTION_ROWS, type SimpleOptionName } from './options.js';
-import { startNamed } from './server.js';
-import { humanLines, jsonLines, LOG_LEVELS, type Telemetry } from './telemetry.js';
+import { Command, CommanderError, Help } from 'commander';
+import { addBehaviorsCommand } from './commands/behaviors.js';
+import { addDoctorCommand } from './commands/doctor.js';
+import { addJournalCommand } from './commands/journal.js';
+import { addServeCommand } from './commands/serve.js';
+import { addVerifyCommand } from './commands/verify.js';
+import { addWitnessCommand } from './commands/witness.js';
+import { messageOf, WirefaultError } from './errors.js';
 import { VERSION } from './version.js';
 
-/** Options to library calls, nothing else. */
+/** The command line: each command is a file of its own. */
 
-/** What the shell and CI get: 0 done, 1 it could not run, 2 it was called wrongly, 128 + signal when it was stopped. */
-const EXIT = { failed: 1, usage: 2, SIGINT: 130, SIGTERM: 143 } as const;
-
-const CLI_PORT = 8000;
+/** What the shell and CI get: 0 done, 1 it could not run or found something, 2 it was called wrongly. */
+const EXIT = { failed: 1, usage: 2 } as const;
 
 /** Lines of `--help` are no longer than this, nor than the terminal is wide. */
 const HELP_COLUMNS = 100;
-
-const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
-/** The flags that aren't called as the library's options are. */
-const FLAG_NAMES: Readonly<Record<string, string>> = { randomSeed: 'seed' };
-const flagOf = (option: string): string => `--${kebab(FLAG_NAMES[option] ?? option)}`;
-
-interface ServeFlags {
-  readonly sequence?: string;
-  readonly repeatLast?: boolean;
-  readonly seed?: string;
-  readonly randomWeights?: string;
-  readonly json?: boolean;
-  readonly logLevel: string;
-}
-
-function sequenceOf(text: string): BehaviorName[] {
-  return text.split(',').map((part) => {
-    const name = BEHAVIOR_NAMES.find((known) => known === part.trim());
-    if (name === undefined) {
-      const message = `--sequence: ${unknownWord('behavior', part.trim(), BEHAVIOR_NAMES)}`;
-      throw new WirefaultError('bad_script', message);
-    }
-    return name;
-  });
-}
-
-function weightsOf(text: string): Record<string, number> {
-  const weights = new Map<string, number>();
-  for (const part of text.split(',')) {
-    const [, name, weight] = /^\s*([^=\s]+)\s*=\s*(\d+(?:\.\d+)?)\s*$/.exec(part) ?? [];
-    if (name === undefined || weight === undefined) {
-      const message = `--random-weights: ${JSON.stringify(part)} is not allowed; expected behavior=weight with a number of at least 0`;
-      throw new WirefaultError('bad_option', message);
-    }
-    if (weights.has(name)) {
-      const message = `--random-weights: ${JSON.stringify(part)} is not allowed; ${name} has a weight already`;
-      throw new WirefaultError('bad_option', message);
-    }
-    weights.set(name, Number(weight));
-  }
-  return Object.fromEntries(weights);
-}
-
-function givenBy(flags: ServeFlags & Record<string, unknown>): GivenOptions {
-  const simple = Object.entries(OPTION_ROWS).flatMap(([name, row]) => {
-    const text = flags[name];
-    return typeof text === 'string' ? [[name, row.parse(text)]] : [];
-  });
-  return {
-    port: CLI_PORT,
-    ...Object.fromEntries(simple),
-    ...(flags.sequence === undefined ? {} : { sequence: sequenceOf(flags.sequence) }),
-    ...(flags.repeatLast === undefined ? {} : { repeatLast: flags.repeatLast }),
-    ...(flags.seed === undefined ? {} : { randomSeed: OPTION_ROWS.port.parse(flags.seed) as number }),
-    ...(flags.randomWeights === undefined ? {} : { randomWeights: weightsOf(flags.randomWeights) }),
-  };
-}
-
-const COMMANDS = ['serve', 'behaviors', 'help'] as const;
-
-function telemetryOf(flags: ServeFlags): Telemetry {
-  const level = LOG_LEVELS.find((name) => name === flags.logLevel);
-  if (!level)
-    throw new WirefaultError('bad_option', `--log-level: ${unknownWord('level', flags.logLevel, LOG_LEVELS)}`);
-  return process.stdout.isTTY && !flags.json ? humanLines(level) : jsonLines(level);
-}
-
-async function serve(flags: ServeFlags & Record<string, unknown>, command: Command): Promise<void> {
-  const [excess] = command.args;
-  if (excess !== undefined) {
-    throw new WirefaultError('bad_option', unknownWord('command', excess, COMMANDS));
-  }
-  const telemetry = telemetryOf(flags);
-  let lose: (error: WirefaultError) => void = () => {};
-  const lost = new Promise<never>((_, reject) => {
-    lose = reject;
-  });
-  const server = await startNamed(
-    {
-      ...givenBy(flags),
-      // Nobody reads them here, and a stress run makes millions.
-      requestHistory: 0,
-      onEvent: (event) => {
-        telemetry.event(event);
-        if (event.type === 'listen_failed') lose(new WirefaultError('listen_failed', event.reason));
-      },
-    },
-    flagOf,
-  );
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, async () => {
-      await server.close();
-      await telemetry.flush();
-      process.exit(EXIT[signal]);
-    });
-  }
-  await lost.finally(telemetry.flush);
-}
-
-function printBehaviors({ json }: { readonly json?: boolean }): void {
-  if (json) {
-    const rows = BEHAVIORS.map(({ name, meaning, weight, fault }) => ({
-      name,
-      meaning,
-      defaultWeight: weight ?? 0,
-      fault,
-    }));
-    process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
-    return;
-  }
-  const width = Math.max(...BEHAVIORS.map(({ name }) => name.length));
-  for (const { name, meaning } of BEHAVIORS) process.stdout.write(`${name.padEnd(width)}  ${meaning}\n`);
-}
 
 /** What went wrong, on one line whatever was typed. */
 const complaint = (message: string): string => `wirefault: ${message.trim().replace(/\s*\n\s*/g, ' ')}\n`;
 
 function program(): Command {
-  const weights = Object.entries(DEFAULT_RANDOM_WEIGHTS).map(([name, weight]) => `${name}=${weight}`);
   const root = new Command('wirefault')
     .description('A raw-socket fault server for LLM streaming APIs: breaks a stream at an exact byte, in an exact way.')
     .version(VERSION)
@@ -146,28 +31,12 @@ function program(): Command {
       getOutHelpWidth: () => Math.min(process.stdout.columns ?? HELP_COLUMNS, HELP_COLUMNS),
     });
 
-  const serveCommand = root
-    .command('serve', { isDefault: true })
-    .description('answer requests with scripted faults (the default command)')
-    // So that the one that is too much can be named.
-    .allowExcessArguments()
-    .optionsGroup('Options of serve:')
-    .option(
-      '--sequence <a,b,c>',
-      'behaviors, one for each request in the order of arrival (default: success, repeated)',
-    )
-    .option('--repeat-last', 'reuse the last behavior for ever; without it an exhausted script answers 500')
-    .option('--seed <n>', 'unsigned 32-bit seed of random; drawn and printed without it')
-    .option('--random-weights <a=n,b=n>', `shares of random (default: ${weights.join(', ')})`);
-  for (const [name, row] of Object.entries(OPTION_ROWS)) {
-    const value = name === 'port' ? CLI_PORT : DEFAULTS[name as SimpleOptionName];
-    const shown = value === undefined ? '' : ` (default: ${value})`;
-    serveCommand.addOption(new Option(`${flagOf(name)} ${row.argument}`, `${row.meaning}${shown}`));
-  }
-  serveCommand
-    .option('--log-level <level>', `least level that is printed: ${LOG_LEVELS.join(', ')}`, 'info')
-    .option('--json', 'JSON lines on a terminal too')
-    .action(serve);
+  const serveCommand = addServeCommand(root);
+  addBehaviorsCommand(root);
+  addJournalCommand(root);
+  addVerifyCommand(root);
+  addWitnessCommand(root);
+  addDoctorCommand(root);
   // It is the default command, so its options are those of the program.
   root.configureHelp({
     visibleOptions(command) {
@@ -176,11 +45,6 @@ function program(): Command {
     },
   });
 
-  root
-    .command('behaviors')
-    .description('print the table of behaviors')
-    .option('--json', 'as JSON, with what each is made of')
-    .action(printBehaviors);
   return root;
 }
 

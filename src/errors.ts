@@ -40,7 +40,7 @@ export function suggestion(word: string, known: readonly string[]): string | und
 /** One line for `unknown behavior "x"` and its like: the word, the nearest right one, and what exists. */
 export function unknownWord(what: string, word: string, known: readonly string[]): string {
   const near = suggestion(word, known);
-  return `unknown ${what} "${word}"${near ? `, ${near}` : ''} (known: ${known.join(', ')})`;
+  return `unknown ${what} ${JSON.stringify(word)}${near ? `, ${near}` : ''} (known: ${known.join(', ')})`;
 }
 
 /** The message of anything that was thrown. */

@@ -28,8 +28,8 @@ export interface ExchangesDeps {
   readonly requestHistory: number;
   readonly books: Bookkeeper;
   emit(event: ServerEvent): void;
-  /** Opens a refusal window. */
-  refuse(): void;
+  /** Opens so many refusal windows, one after the other. */
+  refuse(windows: number): void;
 }
 
 /** One shared cursor in arrival order, for now. */
@@ -80,7 +80,7 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
       plan,
       onLast: () => {
         const refusals = selection.kind === 'behavior' ? selection.refusals : 0;
-        for (let n = 0; n < refusals; n++) deps.refuse();
+        if (refusals > 0) deps.refuse(refusals);
       },
       onWrite: book.onWrite,
       onTeardown: book.onTeardown,

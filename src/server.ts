@@ -4,7 +4,7 @@ import type { RequestRecord, ServerEvent } from './events.js';
 import { exchangesOf } from './exchanges.js';
 import { type Connection, serveConnection } from './net/connection.js';
 import { bracketed, listen } from './net/listener.js';
-import { type GivenOptions, type Naming, type ResolvedOptions, resolveOptions } from './options.js';
+import type { GivenOptions, ResolvedOptions } from './options.js';
 import { type Bookkeeper, bookkeeper } from './proof/bookkeeper.js';
 import { openCapture } from './proof/capture.js';
 import { EVIDENCE_SOURCES, type EvidenceSource, type Kernel } from './proof/counters.js';
@@ -13,6 +13,7 @@ import { kernelOf } from './proof/kernel.js';
 import type { Ledger } from './proof/ledger.js';
 import { recordConnection } from './proof/recorder.js';
 import { settler } from './proof/settle.js';
+import { type Naming, resolveOptions } from './resolve-options.js';
 import { VERSION } from './version.js';
 
 /**
@@ -83,7 +84,7 @@ export async function startNamed(given: FaultServerOptions, naming: Naming): Pro
   const { script } = options;
   const kernel = await chosenKernel(options, naming);
   const books = await openBooks(options, kernel.source, { emit, ledgerHistory, redact });
-  const refuse = (): void => listener.refuse(options.listenDelayMs);
+  const refuse = (windows: number): void => listener.refuse(windows * options.listenDelayMs);
   const exchanges = exchangesOf({ options, requestHistory, books, emit, refuse });
   const open = openConnections();
   const settling = settler();

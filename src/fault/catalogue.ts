@@ -1,4 +1,3 @@
-import { unknownWord, WirefaultError } from '../errors.js';
 import type { AnswerFault, FaultSpec, TurnShape } from './spec.js';
 
 /**
@@ -238,10 +237,3 @@ export const DEFAULT_RANDOM_WEIGHTS: RandomWeights = Object.fromEntries(
     return weight === undefined ? [] : [[name, weight]];
   }),
 );
-
-/** @throws WirefaultError `bad_script` that names the word, the nearest behavior and what exists. */
-export function behaviorNamed(word: string): BehaviorName {
-  const name = BEHAVIOR_NAMES.find((known) => known === word);
-  if (name === undefined) throw new WirefaultError('bad_script', unknownWord('behavior', word, BEHAVIOR_NAMES));
-  return name;
-}

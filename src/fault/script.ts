@@ -1,4 +1,3 @@
-import { WirefaultError } from '../errors.js';
 import type { BehaviorName, ConcreteBehaviorName, RandomWeights } from './catalogue.js';
 import { draw } from './random.js';
 
@@ -34,7 +33,6 @@ export type Selection =
     }
   | { readonly kind: 'exhausted'; readonly lane: string; readonly attempt: number };
 
-/** @throws WirefaultError `bad_script` for a script that no request could walk. */
 export function scriptOf(
   sequence: readonly BehaviorName[],
   options: { readonly repeatLast: boolean; readonly seed: number; readonly weights: RandomWeights },
@@ -46,13 +44,6 @@ export function scriptOf(
     if (name !== 'connection_refused') entries.push({ name, refusals: 0 });
     else if (before) before.refusals++;
     else leadingRefusals++;
-  }
-  if (options.repeatLast && sequence.at(-1) === 'connection_refused') {
-    throw new WirefaultError(
-      'bad_script',
-      "sequence: connection_refused can't be the last entry with repeatLast, since no request could ever use it up; " +
-        'end the sequence with a behavior that answers',
-    );
   }
   return { entries, leadingRefusals, ...options };
 }

@@ -33,7 +33,15 @@ async function loadKoffi(): Promise<Koffi | undefined> {
   }
 }
 
-export async function koffiKernel(): Promise<Kernel | undefined> {
+let shared: Promise<Kernel | undefined> | undefined;
+
+/** One for the process: its netlink socket serves all servers, and lives as long. */
+export function koffiKernel(): Promise<Kernel | undefined> {
+  shared ??= makeKernel();
+  return shared;
+}
+
+async function makeKernel(): Promise<Kernel | undefined> {
   const koffi = await loadKoffi();
   try {
     if (koffi && process.platform === 'linux') return linuxKernel(koffi);

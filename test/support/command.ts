@@ -40,7 +40,8 @@ export async function runCommand(
     return { code: Number(process.exitCode), out: await printed, err };
   } catch (thrown) {
     out.end();
-    const usage = thrown instanceof CommanderError || (thrown instanceof WirefaultError && thrown.code === 'bad_option');
+    const usage =
+      thrown instanceof CommanderError || (thrown instanceof WirefaultError && thrown.code === 'bad_option');
     return { code: usage ? 2 : 1, out: await printed, err: `${err}${messageOf(thrown)}` };
   } finally {
     process.exitCode = before;

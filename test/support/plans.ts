@@ -2,7 +2,8 @@ import { answersOf } from '../../src/answers.js';
 import type { ConcreteBehaviorName } from '../../src/fault/catalogue.js';
 import type { WirePlan } from '../../src/fault/wire-plan.js';
 import type { Request } from '../../src/http/request.js';
-import { type GivenOptions, resolveOptions } from '../../src/options.js';
+import type { GivenOptions } from '../../src/options.js';
+import { resolveOptions } from '../../src/resolve-options.js';
 import type { Protocol } from '../../src/sse/dialect.js';
 
 export interface Asked {

@@ -1,0 +1,110 @@
+import type { Ledger } from '../../src/proof/ledger.js';
+
+type Level = Ledger['events'][string];
+
+const SHA = '0123456789abcdef'.repeat(4);
+
+/** The four levels of an event's or an answer's count. */
+const events = (planned: number, flushed: number, acked: number | null, read: number | null): Level => ({
+  planned,
+  flushed,
+  acked,
+  read,
+});
+
+/** A ledger made by hand: a healthy answer of 1,000 bytes, but for what is given. */
+export function ledgerWith(given: Partial<Ledger> = {}): Ledger {
+  return {
+    version: 1,
+    exchange: 1,
+    connection: 1,
+    onConnection: 1,
+    client: { address: '127.0.0.1', port: 40_000 },
+    server: { address: '127.0.0.1', port: 8000 },
+    connectionOffset: 0,
+    lane: 'default',
+    attempt: 1,
+    evidence: 'koffi',
+    request: {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      protocol: 'openai-chat',
+      httpVersion: '1.1',
+      headers: { host: '127.0.0.1:8000', authorization: 'Bearer [redacted]' },
+      userAgent: 'node',
+      bodyBytes: 102,
+      bodySha256: SHA,
+      marker: null,
+    },
+    selection: { scripted: 'success', behavior: 'success', source: 'script' },
+    plan: { sha256: SHA, bytes: 1000, writtenSha256: SHA },
+    cut: null,
+    bytes: { written: 1000, flushed: 1000, acked: 1000, read: 1000 },
+    lost: 0,
+    stale: false,
+    events: { role: events(1, 1, 1, 1), content: events(12, 12, 12, 12), '[DONE]': events(1, 1, 1, 1) },
+    terminal: { name: '[DONE]', delivered: true },
+    blocks: null,
+    settled: null,
+    teardown: { kind: 'keep_alive', first: null },
+    outcome: 'completed',
+    times: { requestAt: '2026-11-30T16:21:53.991Z', firstWriteMs: 0.595, endMs: 1.068, teardownMs: null },
+    ...given,
+  };
+}
+
+/** Reset behind data that the client had not taken. */
+export const RESET_WITH_LOSS = ledgerWith({
+  exchange: 2,
+  connection: 2,
+  attempt: 2,
+  selection: { scripted: 'random', behavior: 'partial_disconnect', source: 'script' },
+  plan: { sha256: SHA, bytes: 5_000_000, writtenSha256: SHA },
+  cut: { position: 'event:3', offset: 4_000_000, inside: 'event:3 (content)+17' },
+  bytes: { written: 4_000_000, flushed: 2_600_000, acked: 195_000, read: 65_536 },
+  lost: 3_805_000,
+  events: { role: events(1, 1, 1, 1), content: events(12, 7, 2, 0), '[DONE]': events(1, 0, 0, 0) },
+  terminal: { name: '[DONE]', delivered: false },
+  settled: { level: 'read', reached: false, waitedMs: 2000.1 },
+  teardown: { kind: 'rst', first: 'server' },
+  outcome: 'reset',
+  times: { requestAt: '2026-11-30T16:21:54.058Z', firstWriteMs: 0.162, endMs: 2060.5, teardownMs: 2060.2 },
+});
+
+/** Silence after the headers, ended by the client. */
+export const STALL = ledgerWith({
+  exchange: 13,
+  selection: { scripted: 'stall', behavior: 'stall', source: 'script' },
+  cut: { position: 'headers', offset: 320, inside: 'after headers:1' },
+  bytes: { written: 320, flushed: 320, acked: 320, read: 320 },
+  events: { role: events(1, 0, 0, 0) },
+  terminal: { name: '[DONE]', delivered: false },
+  teardown: { kind: 'stall', first: 'client_fin' },
+  outcome: 'stalled',
+});
+
+/** Content blocks of which the last came half. */
+export const BLOCKS = ledgerWith({ blocks: { told: 4, delivered: 3 } });
+
+/** The client's socket had gone before it could be asked. */
+export const STALE = ledgerWith({
+  bytes: { written: 1000, flushed: 1000, acked: 400, read: 0 },
+  lost: 600,
+  stale: true,
+  events: { role: events(1, 1, 1, 0) },
+  terminal: { name: '[DONE]', delivered: false },
+  teardown: { kind: 'keep_alive', first: 'client_rst' },
+});
+
+/** Without any evidence, and without all that may be missing. */
+export const NULLS = ledgerWith({
+  client: { address: null, port: null },
+  server: { address: null, port: null },
+  evidence: 'callbacks',
+  request: { ...ledgerWith().request, headers: {}, userAgent: null },
+  bytes: { written: 1000, flushed: 1000, acked: null, read: null },
+  lost: null,
+  events: { role: events(1, 1, null, null) },
+  terminal: { name: '[DONE]', delivered: null },
+  times: { requestAt: '2026-11-30T16:21:53.991Z', firstWriteMs: null, endMs: 1, teardownMs: null },
+});
