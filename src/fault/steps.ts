@@ -1,5 +1,5 @@
 import type { Marked } from '../sse/mark.js';
-import { wholeEnd, wholeStart } from './position.js';
+import { bordersOf } from './position.js';
 import type { AnswerFault } from './spec.js';
 import type { Step } from './wire-plan.js';
 import type { Content } from './words.js';
@@ -32,6 +32,7 @@ function writes(answer: Marked, offset: number, input: StepsInput): Step[] {
   }
   const role = { deltas: 'delta', keepalives: 'keepalive', none: undefined }[fault.pace ?? 'none'];
   const ms = fault.pace === 'keepalives' ? content.keepaliveMs : content.chunkDelayMs;
+  const borders = bordersOf(answer.marks);
   const steps: Step[] = [];
   let at = 0;
   for (const mark of answer.marks) {
@@ -39,7 +40,7 @@ function writes(answer: Marked, offset: number, input: StepsInput): Step[] {
     if (role === 'keepalive' && mark.role === 'start') break;
     if (role === undefined || mark.role !== role) continue;
     // The pause stands between what was and what comes, so none follows the last event before a cut.
-    const end = wholeEnd(mark, answer.marks);
+    const end = borders.end(mark);
     if (end >= offset) break;
     steps.push(...write(at, end), { op: 'wait', ms });
     at = end;
@@ -54,12 +55,13 @@ function write(start: number, end: number): Step[] {
 function pulses(answer: Marked, { fault, content, streamed }: StepsInput): Step[] {
   const last = answer.marks.findLast((mark) => mark.kind === 'event' || mark.kind === 'part');
   if (!fault.pulse || !last) return [];
+  const borders = bordersOf(answer.marks);
   const numbered = answer.bytes.toString('utf8', last.start, last.end).includes('"sequence_number":');
   return [
     {
       op: 'pulse',
-      start: wholeStart(last, answer.marks),
-      end: wholeEnd(last, answer.marks),
+      start: borders.start(last),
+      end: borders.end(last),
       everyMs: content.keepaliveMs,
       times: Number.POSITIVE_INFINITY,
       ...(streamed && numbered ? { sequence: last.index - 1 } : {}),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { blocksIn } from '../fault/content-blocks.js';
-import { wholeEnd } from '../fault/position.js';
+import { bordersOf } from '../fault/position.js';
 import type { Selection } from '../fault/script.js';
 import type { WirePlan } from '../fault/wire-plan.js';
 import type { Request } from '../http/request.js';
@@ -127,8 +127,9 @@ export function insideOf(plan: WirePlan, offset: number): string {
       undefined,
     );
   if (cut) return `${named(cut)}+${offset - cut.start}`;
+  const borders = bordersOf(plan.marks);
   const ended =
-    plan.marks.findLast((mark) => mark.kind === 'event' && wholeEnd(mark, plan.marks) === offset) ??
+    plan.marks.findLast((mark) => mark.kind === 'event' && borders.end(mark) === offset) ??
     plan.marks.findLast((mark) => mark.end === offset);
   return ended ? `after ${named(ended)}` : offset === plan.bytes.length ? 'after everything' : 'between marks';
 }

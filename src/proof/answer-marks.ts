@@ -22,14 +22,16 @@ export function marksIn(answer: Buffer): Mark[] {
   const headEnd = endAfter(answer, CRLF + CRLF, lineEnd - CRLF.length);
   const head: Mark[] = [statusLine, { kind: 'headers', index: 1, start: lineEnd, end: headEnd }];
   if (headEnd > answer.length) return head;
-  const headers = answer.toString('latin1', lineEnd, headEnd).toLowerCase();
+  // With the line end before it, so that the first is found like the others.
+  const headers = answer.toString('latin1', lineEnd - CRLF.length, headEnd).toLowerCase();
   const chunked = headers.includes('\r\ntransfer-encoding: chunked');
   const chunks = chunked ? chunksIn(answer, headEnd) : [];
   const body: Stretch[] = chunked
     ? chunks.filter(({ kind }) => kind === 'chunk_data')
     : [{ start: headEnd, end: answer.length }];
   const events = /\r\ncontent-type: text\/event-stream/.test(headers) && !/\r\ncontent-encoding:/.test(headers);
-  return [...head, ...chunks, ...(events ? eventsIn(answer, body) : [])];
+  // Events first: where one fills its chunk, it is the event that something stands in.
+  return [...head, ...(events ? eventsIn(answer, body) : []), ...chunks];
 }
 
 /** One past the first `text` at or behind `from`. */
@@ -63,13 +65,16 @@ function chunksIn(answer: Buffer, bodyStart: number): Mark[] {
 function eventsIn(answer: Buffer, body: readonly Stretch[]): Mark[] {
   const text = body.map(({ start, end }) => answer.toString('latin1', start, end)).join('');
   const placeOf = placesIn(body);
+  // It reaches at least to the end of a chunk that is cut.
+  const last = body.at(-1)?.end ?? 0;
+  const unfinished = last > answer.length ? last : BEYOND;
   const emptyLine = /\r?\n\r?\n/g;
   const marks: Mark[] = [];
   for (let at = 0; at < text.length; at = emptyLine.lastIndex) {
     const found = emptyLine.exec(text);
-    const name = /^event: ?([^\r\n]+)/m.exec(text.slice(at, found?.index))?.[1];
+    const name = /^event: ?([^\r\n]+)[\r\n]/m.exec(text.slice(at, found ? emptyLine.lastIndex : undefined))?.[1];
     const start = placeOf(at);
-    const end = found ? placeOf(emptyLine.lastIndex - 1) + 1 : BEYOND;
+    const end = found ? placeOf(emptyLine.lastIndex - 1) + 1 : unfinished;
     marks.push({ kind: 'event', index: marks.length + 1, ...(name ? { name } : {}), start, end });
     if (!found) break;
   }

@@ -40,6 +40,13 @@ const INTERFACE_DESCRIPTION = 1;
 const SIMPLE_PACKET = 3;
 const ENHANCED_PACKET = 6;
 const BYTE_ORDER_MAGIC = '1a2b3c4d';
+/** What is read of a block before its packet or its options. */
+const LEAST_BODY_BYTES: Readonly<Record<number, number>> = {
+  [SECTION_HEADER]: 16,
+  [INTERFACE_DESCRIPTION]: 8,
+  [SIMPLE_PACKET]: 4,
+  [ENHANCED_PACKET]: 20,
+};
 /** Type, length, and the length once more at the end. */
 const BLOCK_BYTES = 12;
 const OPTION_END = 0;
@@ -93,12 +100,13 @@ function pcapngPackets(file: Buffer, name: string): Packet[] {
       interfaces = [];
     }
     const length = reader.u32(at + 4);
-    if (length < BLOCK_BYTES || length % 4 !== 0) {
+    const type = reader.u32(at);
+    if (length < BLOCK_BYTES + (LEAST_BODY_BYTES[type] ?? 0) || length % 4 !== 0) {
       throw new WirefaultError('bad_evidence', `${name}: a pcapng block of ${length} bytes at byte ${at}`);
     }
     if (at + length > file.length) break;
     const block = { at: at + 8, end: at + length - 4 };
-    const packet = packetOf(reader.u32(at), block);
+    const packet = packetOf(type, block);
     if (packet) packets.push(packet);
     at += length;
   }

@@ -16,7 +16,7 @@ export interface Sighting {
   /** From the server, from the first on, as far as their content is known. */
   readonly bytes: Buffer;
   readonly sentBytes: number;
-  /** `null` where acknowledgments aren't seen. */
+  /** `null` where acknowledgments aren't seen, or packets are missing from the capture. */
   readonly ackedBytes: number | null;
   readonly end: SightedEnd;
 }
@@ -70,7 +70,7 @@ export function captureSighting(connection: TcpConnection, name: string): Sighti
     startedAtMs,
     bytes: toClient.bytes,
     sentBytes: toClient.sentBytes,
-    ackedBytes: toClient.ackedBytes,
+    ackedBytes: toClient.complete ? toClient.ackedBytes : null,
     end: {
       first: first?.by ?? null,
       serverFinAt: toClient.finAt,

@@ -19,8 +19,13 @@ export interface TcpConnection {
 export interface TcpStream {
   /** The bytes from the first on, without a hole: what the capture lost or cut off ends them. */
   readonly bytes: Buffer;
-  /** Bytes that were sent, retransmissions not counted. */
+  /**
+   * Bytes that were sent, retransmissions not counted: as far as packets were seen, or told of by the sequence number
+   * of a FIN or RST, or by an acknowledgment.
+   */
   readonly sentBytes: number;
+  /** The capture has a packet for each of them, and has lost none. */
+  readonly complete: boolean;
   /** Bytes that the other side acknowledged. */
   readonly ackedBytes: number;
   /** Where the FIN and the first RST of this side stand. */
@@ -30,6 +35,8 @@ export interface TcpStream {
 
 interface Piece {
   readonly start: number;
+  /** On the wire; the capture may have less of it. */
+  readonly end: number;
   readonly bytes: Buffer;
 }
 
@@ -113,7 +120,7 @@ function take(talk: Conversation, segment: TcpSegment): void {
   const end = start + segment.payloadBytes;
   if (segment.payloadBytes > 0 && start >= 0) {
     own.sentBytes = Math.max(own.sentBytes, end);
-    own.pieces.push({ start, bytes: segment.payload });
+    own.pieces.push({ start, end, bytes: segment.payload });
   }
   if (flags.fin) own.finAt ??= end;
   if (flags.rst) own.rstAt ??= start;
@@ -131,16 +138,22 @@ function streamOf(stream: Direction): TcpStream {
   const pieces = stream.pieces.toSorted((a, b) => a.start - b.start);
   const parts: Buffer[] = [];
   let at = 0;
-  for (const { start, bytes } of pieces) {
-    if (start > at) break;
+  let seenTo = 0;
+  for (const { start, end, bytes } of pieces) {
+    if (start <= seenTo) seenTo = Math.max(seenTo, end);
+    if (start > at) continue;
     const fresh = bytes.subarray(at - start);
     parts.push(fresh);
     at += fresh.length;
   }
+  // A FIN is acknowledged like a byte.
+  const acked = stream.ackedTo - (stream.finAt !== null && stream.ackedTo > stream.finAt ? 1 : 0);
+  const sentBytes = Math.max(stream.sentBytes, stream.finAt ?? 0, stream.rstAt ?? 0, acked);
   return {
     bytes: Buffer.concat(parts),
-    sentBytes: stream.sentBytes,
-    ackedBytes: Math.min(stream.ackedTo, stream.sentBytes),
+    sentBytes,
+    complete: seenTo >= sentBytes,
+    ackedBytes: acked,
     finAt: stream.finAt,
     rstAt: stream.rstAt,
   };

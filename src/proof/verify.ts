@@ -162,17 +162,16 @@ function contentDifferences(seen: Seen): Difference[] {
     const message = `the stored answer has ${answer.length} bytes, the ledger says ${flushed} flushed`;
     return [difference(seen, 'bytes', Math.min(answer.length, flushed), message)];
   }
+  const own = bytes.subarray(0, flushed);
+  const at = answer && firstDifference(own, answer);
+  if (at !== undefined) {
+    const message = `the ${sighting.kind} has ${hex(own[at])}, the answer ${hex(answer?.[at])}`;
+    return [difference(seen, 'bytes', at, message)];
+  }
   if (answer && answer.length === written && writtenSha256 !== null && sha256(answer) !== writtenSha256) {
     return [difference(seen, 'bytes', null, 'the stored answer is not what the plan has (SHA-256)')];
   }
-  const own = bytes.subarray(0, flushed);
-  if (answer) {
-    const at = firstDifference(own, answer);
-    if (at === undefined) return [];
-    const message = `the ${sighting.kind} has ${hex(own[at])}, the answer ${hex(answer[at])}`;
-    return [difference(seen, 'bytes', at, message)];
-  }
-  if (own.length === written && writtenSha256 !== null && sha256(own) !== writtenSha256) {
+  if (!answer && own.length === written && writtenSha256 !== null && sha256(own) !== writtenSha256) {
     const message = `the ${written} bytes are not the plan's (SHA-256); --capture tells where they differ`;
     return [difference(seen, 'bytes', null, message)];
   }

@@ -86,7 +86,8 @@ export function witness(options: WitnessOptions): Promise<WitnessRecord> {
     const dueMs = readBytesPerSecond === undefined ? 0 : startMs + (received / readBytesPerSecond) * 1000;
     const inMs = dueMs - performance.now();
     stopped = inMs > 0;
-    if (stopped) waiting = setTimeout(resume, inMs);
+    // A timer can be early by a millisecond, so the time is looked at once more.
+    if (stopped) waiting = setTimeout(readOn, inMs);
     else setImmediate(resume);
   }
 

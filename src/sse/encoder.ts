@@ -53,7 +53,8 @@ export function encodeWhole(answer: WholeAnswer): Marked {
     const place = locate(answer.json, content, from);
     if (!place) continue;
     from = place.end;
-    contents.push({ kind: content.kind, index: 1, ...byteRange(answer.json, place.start, place.end) });
+    const raw = content.raw ? { raw: content.raw } : {};
+    contents.push({ kind: content.kind, index: 1, ...raw, ...byteRange(answer.json, place.start, place.end) });
   }
   const lastBrace = bytes.length - 1;
   const first = contents[0]?.start ?? lastBrace;

@@ -23,6 +23,8 @@ export interface Mark {
   readonly name?: string;
   /** Events and parts only. */
   readonly role?: Role;
+  /** Content that is JSON by itself, not the words of a JSON string. */
+  readonly raw?: true;
   /** First byte, counted from the start of the answer. */
   readonly start: number;
   /** One past the last byte. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { WirefaultError } from '../../src/errors.js';
 import { type BehaviorName, DEFAULT_RANDOM_WEIGHTS } from '../../src/fault/catalogue.js';
 import { draw } from '../../src/fault/random.js';
 import { type Script, scriptOf, select } from '../../src/fault/script.js';
@@ -88,11 +87,4 @@ describe('connection_refused consumes no request', () => {
       'success',
     ]);
   });
-
-  for (const sequence of [['success', 'connection_refused'], ['connection_refused']] as const) {
-    it(`${sequence} with repeatLast is refused`, () => {
-      expect(() => scripted(sequence, true)).toThrow(WirefaultError);
-      expect(() => scripted(sequence, true)).toThrow(/connection_refused can't be the last entry with repeatLast/);
-    });
-  }
 });
