@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { faultOf } from './fault/catalogue.js';
 import { compile } from './fault/plan.js';
 import { drawSeed } from './fault/random.js';
 import type { Selection } from './fault/script.js';
 import { type PlanTemplate, stamp, templateOf } from './fault/template.js';
 import type { WirePlan } from './fault/wire-plan.js';
+import { faultOfWord } from './fault/word.js';
 import type { Request } from './http/request.js';
 import type { ResolvedOptions } from './options.js';
 import type { AnswerContext, Dialect, HttpError, JsonObject, Protocol, RequestShape } from './sse/dialect.js';
@@ -40,7 +40,7 @@ export function answersOf(options: ResolvedOptions): Answers {
 
   function plan(selection: Chosen, protocol: Protocol, body: JsonObject, request: Request): WirePlan {
     const { behavior, lane, attempt } = selection;
-    const fault = faultOf(behavior);
+    const fault = faultOfWord(behavior);
     const shape = DIALECT_OF[protocol].readRequest(body);
     const { keepAlive } = request;
     const chunkedAllowed = request.httpVersion === '1.1';

@@ -1,4 +1,4 @@
-import type { BehaviorName, ConcreteBehaviorName } from './fault/catalogue.js';
+import type { PlayedWord, ScriptWord } from './fault/word.js';
 import type { EvidenceSource } from './proof/counters.js';
 
 /** How one accepted request ended, seen from the server. */
@@ -7,6 +7,8 @@ export type Outcome =
   | 'completed'
   /** The scripted reset was made. */
   | 'reset'
+  /** The scripted FIN was sent in the middle of the answer. */
+  | 'closed'
   /** The scripted silence lasted until the client or the server closed. */
   | 'stalled'
   /** The client went before the scripted end. */
@@ -16,8 +18,8 @@ export type Outcome =
   /** The script was exhausted, or the answer could not be made: the client got a 500. */
   | 'server_error';
 
-export type Scripted = BehaviorName | 'script_exhausted';
-export type Concrete = ConcreteBehaviorName | 'script_exhausted';
+export type Scripted = ScriptWord | 'script_exhausted';
+export type Concrete = PlayedWord | 'script_exhausted';
 
 interface Exchange {
   /** Accepted requests, counted from 1. */

@@ -3,6 +3,7 @@ import { messageOf } from './errors.js';
 import type { Concrete, Outcome, RequestRecord, Scripted, ServerEvent } from './events.js';
 import { replyPlan } from './fault/reply-plan.js';
 import { type Selection, select } from './fault/script.js';
+import type { Teardown } from './fault/spec.js';
 import { type WirePlan, writtenPart } from './fault/wire-plan.js';
 import { errorReply } from './http/reply.js';
 import type { Request } from './http/request.js';
@@ -139,10 +140,21 @@ function planOf(
   }
 }
 
+/** What a teardown that was played to its end is called. */
+const OUTCOME_OF: Readonly<Record<Teardown, Outcome>> = {
+  rst: 'reset',
+  rst_now: 'reset',
+  fin: 'closed',
+  half_close: 'closed',
+  eof: 'completed',
+  stall: 'stalled',
+  keep_alive: 'completed',
+};
+
 function outcomeOf({ how, reached }: PlayEnd): Outcome {
   // Silence and keep-alives for ever have no end of their own: whoever ends them ends them as scripted.
   if (reached?.op === 'pulse' && reached.times === Number.POSITIVE_INFINITY) return 'stalled';
   if (reached?.op === 'teardown' && reached.kind === 'stall') return 'stalled';
   if (how !== 'done') return how;
-  return reached?.op === 'teardown' && reached.kind === 'rst' ? 'reset' : 'completed';
+  return reached?.op === 'teardown' ? OUTCOME_OF[reached.kind] : 'completed';
 }

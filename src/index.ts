@@ -10,5 +10,6 @@ export {
   type RandomWeights,
 } from './fault/catalogue.js';
 export { blocksIn, type FoundBlock, withoutBlocks } from './fault/content-blocks.js';
+export type { CutWord, ScriptWord } from './fault/word.js';
 export { MAX_TIMER_MS } from './options.js';
 export { type FaultServer, type FaultServerOptions, startFaultServer } from './server.js';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import type { BehaviorName, RandomWeights } from './fault/catalogue.js';
+import type { RandomWeights } from './fault/catalogue.js';
 import type { Script } from './fault/script.js';
+import type { ScriptWord } from './fault/word.js';
 import type { Content } from './fault/words.js';
 import { EVIDENCE_SOURCES } from './proof/counters.js';
 import { FIDELITIES, type Fidelity, KEY_ORDERS, type KeyOrder } from './sse/dialect.js';
@@ -161,7 +162,7 @@ export const DEFAULTS = {
 /** Options that decide which behavior a request gets. */
 export interface ScriptOptions {
   /** Behaviors in the order of the requests; `['success']`, repeated, by default. */
-  readonly sequence?: readonly BehaviorName[];
+  readonly sequence?: readonly ScriptWord[];
   /** Reuse the last behavior for ever instead of answering 500 `MOCK_SCRIPT_EXHAUSTED`. Default: false with a `sequence`. */
   readonly repeatLast?: boolean;
   /** Unsigned 32-bit; drawn and told where absent. Needs `random` in the sequence. */

@@ -8,6 +8,7 @@ import {
   type RandomWeights,
 } from './fault/catalogue.js';
 import { type Script, scriptOf } from './fault/script.js';
+import { problemWith } from './fault/word.js';
 import {
   DEFAULTS,
   type GivenOptions,
@@ -73,9 +74,8 @@ function resolveScript(given: ScriptOptions, naming: Naming): Script {
     throw refused(naming('sequence'), sequence, `a list of at least one behavior (${BEHAVIOR_NAMES.join(', ')})`);
   }
   for (const word of sequence) {
-    if (BEHAVIOR_NAMES.includes(word)) continue;
-    const message = `${naming('sequence')}: ${unknownWord('behavior', String(word), BEHAVIOR_NAMES)}`;
-    throw new WirefaultError('bad_script', message);
+    const problem = problemWith(String(word));
+    if (problem) throw new WirefaultError('bad_script', `${naming('sequence')}: ${problem}`);
   }
   if (typeof repeatLast !== 'boolean') throw refused(naming('repeatLast'), repeatLast, 'true or false');
   if (!sequence.includes('random')) {

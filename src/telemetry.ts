@@ -87,6 +87,7 @@ type Style = Parameters<typeof styleText>[0];
 const OUTCOME_STYLE: Readonly<Record<Outcome, Style>> = {
   completed: 'green',
   reset: 'red',
+  closed: 'red',
   stalled: 'yellow',
   client_closed: 'magenta',
   server_closed: 'magenta',

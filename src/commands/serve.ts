@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { unknownWord, WirefaultError } from '../errors.js';
-import { BEHAVIOR_NAMES, type BehaviorName, DEFAULT_RANDOM_WEIGHTS } from '../fault/catalogue.js';
+import { DEFAULT_RANDOM_WEIGHTS } from '../fault/catalogue.js';
+import { isScriptWord, problemWith, type ScriptWord } from '../fault/word.js';
 import { DEFAULTS, type GivenOptions, OPTION_ROWS, type SimpleOptionName } from '../options.js';
 import { startNamed } from '../server.js';
 import { humanLines, jsonLines, LOG_LEVELS, type Telemetry } from '../telemetry.js';
@@ -28,14 +29,11 @@ interface ServeFlags {
   readonly logLevel: string;
 }
 
-function sequenceOf(text: string): BehaviorName[] {
+function sequenceOf(text: string): ScriptWord[] {
   return text.split(',').map((part) => {
-    const name = BEHAVIOR_NAMES.find((known) => known === part.trim());
-    if (name === undefined) {
-      const message = `--sequence: ${unknownWord('behavior', part.trim(), BEHAVIOR_NAMES)}`;
-      throw new WirefaultError('bad_script', message);
-    }
-    return name;
+    const word = part.trim();
+    if (isScriptWord(word)) return word;
+    throw new WirefaultError('bad_script', `--sequence: ${problemWith(word)}`);
   });
 }
 
@@ -123,7 +121,7 @@ export function addServeCommand(root: Command): Command {
     .optionsGroup('Options of serve:')
     .option(
       '--sequence <a,b,c>',
-      'behaviors, one for each request in the order of arrival (default: success, repeated)',
+      'one for each request in the order of arrival: behavior, teardown@position or behavior@position (default: success, repeated)',
     )
     .option('--repeat-last', 'reuse the last behavior for ever; without it an exhausted script answers 500')
     .option('--seed <n>', 'unsigned 32-bit seed of random; drawn and printed without it')

@@ -1,5 +1,6 @@
-import type { BehaviorName, ConcreteBehaviorName, RandomWeights } from './catalogue.js';
+import type { RandomWeights } from './catalogue.js';
 import { draw } from './random.js';
+import type { PlayedWord, ScriptWord } from './word.js';
 
 /**
  * The script: which behavior each attempt gets. A pure function of the attempt's number; the only state is the
@@ -8,7 +9,7 @@ import { draw } from './random.js';
 export interface Script {
   /** The entries that answer requests, each with the refusal windows that open when its exchange ends. */
   readonly entries: readonly {
-    readonly name: Exclude<BehaviorName, 'connection_refused'>;
+    readonly name: Exclude<ScriptWord, 'connection_refused'>;
     readonly refusals: number;
   }[];
   /** Refusal windows before the first request. */
@@ -26,19 +27,19 @@ export type Selection =
       /** Counts from 1 within the lane. */
       readonly attempt: number;
       /** The word in the script, `random` perhaps. */
-      readonly scripted: BehaviorName;
-      readonly behavior: ConcreteBehaviorName;
+      readonly scripted: ScriptWord;
+      readonly behavior: PlayedWord;
       /** Refusal windows that open just before this exchange ends. */
       readonly refusals: number;
     }
   | { readonly kind: 'exhausted'; readonly lane: string; readonly attempt: number };
 
 export function scriptOf(
-  sequence: readonly BehaviorName[],
+  sequence: readonly ScriptWord[],
   options: { readonly repeatLast: boolean; readonly seed: number; readonly weights: RandomWeights },
 ): Script {
   let leadingRefusals = 0;
-  const entries: { name: Exclude<BehaviorName, 'connection_refused'>; refusals: number }[] = [];
+  const entries: { name: Exclude<ScriptWord, 'connection_refused'>; refusals: number }[] = [];
   for (const name of sequence) {
     const before = entries.at(-1);
     if (name !== 'connection_refused') entries.push({ name, refusals: 0 });

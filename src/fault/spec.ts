@@ -7,16 +7,23 @@ import type { Position } from './position.js';
  * the pace, and where and how the answer is cut.
  */
 
-/** How the connection ends. */
-export type Teardown =
-  /** Settle, pause, then close with SO_LINGER 0: a true RST. */
-  | 'rst'
-  /** The HTTP framing ends correctly, the protocol does not; the connection stays usable. */
-  | 'eof'
-  /** Open and silent until the client goes or the server stops. */
-  | 'stall'
-  /** The answer was complete; wait for the next request. */
-  | 'keep_alive';
+/**
+ * How a cut answer ends.
+ *
+ * | teardown | at the wire |
+ * |---|---|
+ * | `rst` | settle, then close with SO_LINGER 0: a true RST |
+ * | `rst_now` | RST at once; what is lost by it is recorded |
+ * | `fin` | close, without an end of the HTTP framing |
+ * | `half_close` | the sending side is shut, the other is still read |
+ * | `eof` | the HTTP framing ends correctly, the protocol does not; the connection stays usable |
+ * | `stall` | open and silent until the client goes or the server stops |
+ */
+export const CUT_TEARDOWNS = ['rst', 'rst_now', 'fin', 'half_close', 'eof', 'stall'] as const;
+export type CutTeardown = (typeof CUT_TEARDOWNS)[number];
+
+/** How the connection ends; `keep_alive`: the answer was complete, and the next request is waited for. */
+export type Teardown = CutTeardown | 'keep_alive';
 
 /** The turn by reference to the options that hold its words. */
 export interface TurnShape {
@@ -55,7 +62,7 @@ export type EventEdit =
 
 export interface Cut {
   readonly at: Position;
-  readonly teardown: Exclude<Teardown, 'keep_alive'>;
+  readonly teardown: CutTeardown;
   /** The option that says how long to pause before the teardown. */
   readonly delay?: 'disconnectDelayMs';
 }

@@ -15,7 +15,7 @@ export interface Job {
   readonly plan: WirePlan;
   onLast?(): void;
   onWrite?(segment: Buffer): void;
-  /** Just before a reset. */
+  /** Just before a reset or a FIN of the plan's. */
   onTeardown?(): void;
   onEnd?(end: PlayEnd, recorder: ExchangeRecorder): void;
 }
@@ -180,6 +180,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
         recorder.beforeTeardown();
         job.onTeardown?.();
       },
+      beforeFin: () => job.onTeardown?.(),
       onLast: () => job.onLast?.(),
       onEnd: (end) => {
         playback = undefined;

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Teardown } from '../fault/spec.js';
 import { pulseBytes, type Step, type WirePlan } from '../fault/wire-plan.js';
 
 /**
@@ -22,6 +23,8 @@ export interface PlayHooks {
   settle(step: Step & { readonly op: 'settle' }, resume: () => void): void;
   /** The last moment at which the kernel still knows the connection. */
   beforeReset(): void;
+  /** Our FIN is sent in the middle of the answer. */
+  beforeFin(): void;
   onEnd(end: PlayEnd): void;
 }
 
@@ -144,6 +147,7 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   function tearDown(step: Step & { op: 'teardown' }): boolean {
     switch (step.kind) {
       case 'rst':
+      case 'rst_now':
         // Before `end`, whose hooks could shut the socket down: a reset while a shutdown is pending fails (measured: EINVAL).
         hooks.beforeReset();
         socket.resetAndDestroy();
@@ -151,6 +155,16 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
       case 'keep_alive':
       case 'eof':
         return flushedOr(run);
+      case 'fin':
+        hooks.beforeFin();
+        socket.end();
+        return true;
+      case 'half_close':
+        hooks.beforeFin();
+        socket.end();
+        // Whoever shut its side as well has nothing more to say.
+        if (clientHasEnded) end('done');
+        return false; // until `clientEnded` or `abort`
       case 'stall':
         if (clientHasEnded) end('client_closed');
         return false; // until `clientEnded` or `abort`
@@ -159,13 +173,14 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
     }
   }
 
-  const stalling = (): boolean => reached?.op === 'teardown' && reached.kind === 'stall';
+  const waitingFor = (kind: Teardown): boolean => reached?.op === 'teardown' && reached.kind === kind;
   // Hooks may look at the playback, so nothing happens before it is in the caller's hands.
   queueMicrotask(run);
   return {
     clientEnded: () => {
       clientHasEnded = true;
-      if (stalling()) end('client_closed');
+      if (waitingFor('stall')) end('client_closed');
+      if (waitingFor('half_close')) end('done');
     },
     abort: (by) => end(by === 'client' ? 'client_closed' : 'server_closed'),
   };

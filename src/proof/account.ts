@@ -117,13 +117,13 @@ function best({ bytes, stale }: ExchangeEvidence): number | null {
   return stale ? bytes.acked : (bytes.read ?? bytes.acked);
 }
 
-/** What stands at `offset`: the innermost mark that it cuts, else the mark that ends there. */
+/** What stands at `offset`: the innermost mark that it cuts, an event before the chunk data of its size; else the mark that ends there. */
 export function insideOf(plan: WirePlan, offset: number): string {
   if (offset === 0) return 'before the answer';
   const cut = plan.marks
     .filter((mark) => mark.start < offset && offset < mark.end)
     .reduce<Mark | undefined>(
-      (inner, mark) => (inner && inner.end - inner.start <= mark.end - mark.start ? inner : mark),
+      (inner, mark) => (inner && inner.end - inner.start < mark.end - mark.start ? inner : mark),
       undefined,
     );
   if (cut) return `${named(cut)}+${offset - cut.start}`;
@@ -183,7 +183,6 @@ function textOf(plan: WirePlan, bytes: number): string {
 function blocksOf(plan: WirePlan, intent: Intent, seen: ExchangeEvidence): Ledger['blocks'] {
   if (intent.blocks === 0) return null;
   const text = textOf(plan, Math.min(best(seen) ?? seen.bytes.flushed, plan.bytes.length));
-  const begun = blocksIn(text).length;
-  // A paragraph is whole when its last word has come: it ends in a full stop.
-  return { told: intent.blocks, delivered: /\.\s*$/.test(text) ? begun : Math.max(0, begun - 1) };
+  // A paragraph is whole when its full stop has come, the only one that it has.
+  return { told: intent.blocks, delivered: blocksIn(text.slice(0, text.lastIndexOf('.') + 1)).length };
 }

@@ -1,6 +1,7 @@
 import type { Ledger } from './ledger.js';
 import type { RecordedEnd, RecordedExchange } from './pcap-writer.js';
 import type { Endpoint } from './recorder.js';
+import { isReset } from './verify.js';
 
 /** What a ledger and the stored bytes tell of an exchange, as `pcapOf` takes it. */
 export function recordedExchange(ledger: Ledger, request: Buffer, response: Buffer): RecordedExchange {
@@ -18,7 +19,7 @@ export function recordedExchange(ledger: Ledger, request: Buffer, response: Buff
 }
 
 function endOf({ teardown: { kind, first } }: Ledger): RecordedEnd {
-  if (kind === 'rst' && first !== 'client_rst') return 'server_rst';
+  if (isReset(kind) && first !== 'client_rst') return 'server_rst';
   switch (first) {
     case 'server':
       return 'server_fin';

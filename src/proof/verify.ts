@@ -208,9 +208,13 @@ function lengthDifferences(seen: Seen): Difference[] {
 
 /** The server answers some requests without a ledger (a list of models, what isn't HTTP), once an answer is complete. */
 function isAnotherAnswer(excess: Buffer, { teardown }: Ledger): boolean {
-  const open = teardown.kind === 'keep_alive' || teardown.kind === 'eof';
-  return open && excess.toString('latin1', 0, 7) === 'HTTP/1.';
+  return leavesOpen(teardown.kind) && excess.toString('latin1', 0, 7) === 'HTTP/1.';
 }
+
+const leavesOpen = (kind: string): boolean => kind === 'keep_alive' || kind === 'eof';
+
+/** A reset that doesn't settle is the same on the wire. */
+export const isReset = (kind: string): boolean => kind === 'rst' || kind === 'rst_now';
 
 /** What has to have been seen, and at which level the ledger has it. */
 function leastSeen({ ledger, sighting, last }: Seen): { readonly bytes: number; readonly level: string } | undefined {
@@ -227,19 +231,21 @@ function teardownDifferences(seen: Seen): Difference[] {
   const { ledger, sighting, last, length } = seen;
   const { kind, first } = ledger.teardown;
   const { end } = sighting;
-  const open = kind === 'keep_alive' || kind === 'eof';
+  const open = leavesOpen(kind);
   const differ = (message: string): Difference[] => [
     difference(seen, 'teardown', Math.min(length, ledger.bytes.flushed), message),
   ];
   if (!last) return open ? [] : differ(`the ledger says ${kind}, but the connection went on`);
   if (end.unknown) return [];
   const clientReset = end.clientRst === true;
-  if (kind === 'rst' && end.serverFinAt !== null) return differ('the ledger says rst, but the server sent a FIN');
-  if (kind === 'rst' && !end.serverRst && !clientReset) {
-    return differ('the ledger says rst, but the server sent no RST');
-  }
-  if (kind !== 'rst' && end.serverRst && end.serverFinAt === null && !clientReset) {
+  const resets = isReset(kind);
+  if (resets && end.serverFinAt !== null) return differ(`the ledger says ${kind}, but the server sent a FIN`);
+  if (resets && !end.serverRst && !clientReset) return differ(`the ledger says ${kind}, but the server sent no RST`);
+  if (!resets && end.serverRst && end.serverFinAt === null && !clientReset) {
     return differ(`the ledger says ${kind}, but the server sent a RST`);
+  }
+  if ((kind === 'fin' || kind === 'half_close') && end.serverFinAt === null && !clientReset) {
+    return differ(`the ledger says ${kind}, but the server sent no FIN`);
   }
   // Two FINs behind a whole answer may cross, and nothing depends on which was first.
   if (open && !end.serverRst && !clientReset) return [];
@@ -249,7 +255,7 @@ function teardownDifferences(seen: Seen): Difference[] {
       return [];
     case 'server': {
       // A client that has shut its sending side still reads: then it is the reset that ends the connection.
-      const halfClosed = kind === 'rst' && end.first === 'client' && !clientReset;
+      const halfClosed = resets && end.first === 'client' && !clientReset;
       return end.first === 'server' || halfClosed ? [] : differ(`the ledger says the server was first, ${seenFirst}`);
     }
     case 'client_fin':

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { offsetOf, POSITIONS, type Position } from '../../src/fault/position.js';
+import { CUT_TEARDOWNS } from '../../src/fault/spec.js';
+import { PROTOCOLS, type Protocol } from '../../src/sse/dialect.js';
+import { planner } from '../support/plans.js';
+import { serve } from '../support/server.js';
+import { post, witness } from '../support/witness.js';
+
+/** `teardown@position` at real sockets: the witness has exactly that prefix, and that end. */
+const PATHS: Readonly<Record<Protocol, string>> = {
+  'openai-chat': '/v1/chat/completions',
+  'openai-responses': '/v1/responses',
+  'anthropic-messages': '/v1/messages',
+};
+const OPTIONS = {
+  successText: 'żółw 👧 "x"',
+  fidelity: 'plain',
+  requestId: 'req_fixed',
+  disconnectDelayMs: 0,
+} as const;
+
+const ENDS = { rst: 'rst', rst_now: 'rst', fin: 'fin', half_close: 'fin', stall: 'open', eof: 'open' } as const;
+
+/** One position of each form that a streamed text answer reaches. */
+const PLACES: readonly Position[] = [
+  'request',
+  'status_line:9',
+  'headers',
+  'headers:20',
+  'body:1',
+  'body:100',
+  'byte:33',
+  'chunk:1',
+  'chunk:2.size',
+  'chunk:2.data+5',
+  'chunk:2.end',
+  'last_chunk',
+  'last_chunk.end',
+  'event:1',
+  'event:0+7',
+  'event:1+17',
+  'event:2.mid',
+  'text:3',
+  'char:1.mid',
+  'char:4.mid',
+  'deltas',
+  'terminator',
+  'events',
+  'end',
+];
+
+describe.each(PROTOCOLS)('%s', (protocol) => {
+  for (const position of PLACES) {
+    it(`is cut at ${position} by each teardown`, async () => {
+      const plan = planner(OPTIONS)('success', protocol);
+      const offset = offsetOf(position, plan) ?? -1;
+      expect(offset).toBeGreaterThanOrEqual(0);
+      const teardowns = CUT_TEARDOWNS.filter((teardown) => teardown !== 'eof');
+      const server = await serve({
+        ...OPTIONS,
+        sequence: teardowns.map((teardown) => `${teardown}@${position}` as const),
+      });
+      for (const [n, teardown] of teardowns.entries()) {
+        const client = witness(server.port);
+        client.send(post(PATHS[protocol], { stream: true, model: 'mock-model' }));
+        await server.event((event) => event.type === 'request' && event.attempt === n + 1);
+        if (ENDS[teardown] === 'open') await client.until((bytes) => bytes.length >= offset);
+        else if (teardown !== 'rst_now') expect(await client.ended).toBe(ENDS[teardown]);
+        // A Node client that gets data and RST at once mostly sees an end; the flag itself is seen in a capture.
+        else await client.ended;
+        if (teardown !== 'rst_now') {
+          // Ids and times differ between the plan and this answer, its length doesn't.
+          expect(client.received.length).toBe(offset);
+        } else expect(client.received.length).toBeLessThanOrEqual(offset);
+        client.close();
+        const ledger = await server.ledger(n + 1);
+        expect(ledger.cut).toMatchObject({ position, offset });
+        expect(ledger.bytes.written).toBe(offset);
+      }
+    });
+  }
+
+  it('eof ends the framing at an event and at a byte inside of it', async () => {
+    const server = await serve({ ...OPTIONS, sequence: ['eof@event:2', 'eof@event:2+9', 'success'] });
+    const client = witness(server.port);
+    const request = post(PATHS[protocol], { stream: true, model: 'mock-model' });
+    for (const count of [1, 2, 3]) {
+      client.send(request);
+      await client.until((bytes) => bytes.toString().split('\r\n0\r\n\r\n').length > count);
+    }
+    const [first = '', second = ''] = client.received.toString().split('\r\n0\r\n\r\n');
+    const bodyOf = (answer: string): string => answer.slice(answer.indexOf('\r\n\r\n') + 4);
+    expect(bodyOf(first).match(/\n\n/g)).toHaveLength(2);
+    expect(bodyOf(second)).toMatch(/\r\n9\r\n.{9}$/s);
+    client.close();
+  });
+});
+
+it('every form of position has its place above', () => {
+  const missing = POSITIONS.filter(({ pattern }) => !PLACES.some((place) => pattern.test(place))).map(
+    ({ form }) => form,
+  );
+  // Of tool calls, whose answer has another shape.
+  expect(missing).toEqual(['tool_args:N']);
+});
+
+it('tool_args cuts inside of the arguments', async () => {
+  const server = await serve({ ...OPTIONS, sequence: ['rst@tool_args:3'] });
+  const client = witness(server.port);
+  client.send(post('/v1/messages', { stream: true }));
+  expect(await client.ended).toBe('rst');
+  expect(client.received.toString().endsWith('"partial_json":"{\\"v')).toBe(true);
+});
+
+it('half_close goes on reading until the client closes', async () => {
+  const server = await serve({ ...OPTIONS, sequence: ['half_close@event:1'] });
+  const client = witness(server.port);
+  client.send(post('/v1/messages', { stream: true }));
+  expect(await client.ended).toBe('fin');
+  await server.results(1);
+  expect(await server.ledger(1)).toMatchObject({
+    outcome: 'closed',
+    teardown: { kind: 'half_close', first: 'server' },
+  });
+});
