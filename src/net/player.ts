@@ -65,10 +65,10 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
     hooks.onEnd({ how, reached, flushedBytes });
   }
 
-  function written(length: number, error: Error | null | undefined): void {
+  function written(length: number, failed: boolean): void {
     pendingWrites--;
-    if (!error) flushedBytes += length;
-    if (pendingWrites > 0 || error) return;
+    if (!failed) flushedBytes += length;
+    if (pendingWrites > 0 || failed) return;
     const resume = onFlushed;
     onFlushed = undefined;
     resume?.();
@@ -101,7 +101,10 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   function write(segment: Buffer, planned: number, then: () => void): boolean {
     pendingWrites++;
     hooks.onWrite?.(segment);
-    const room = socket.write(segment, (error) => written(planned, error));
+    const room = socket.write(segment, (error) => {
+      // Node calls back without an error for what a socket that was reset has thrown away (measured; stream_base_commons.js).
+      written(planned, error instanceof Error || socket.destroyed);
+    });
     return room || next > lastWrite || flushedOr(then);
   }
 

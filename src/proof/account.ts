@@ -79,7 +79,7 @@ export function ledgerOf(account: Account): Ledger {
     plan: { sha256: intent.sha256, bytes: intent.bytes, writtenSha256: writtenSha256(plan, intent, bytes.written) },
     cut: plan.cut ? { ...plan.cut, inside: intent.inside } : null,
     bytes,
-    lost: bytes.acked === null ? null : bytes.written - bytes.acked,
+    lost: lostOf(seen),
     stale: seen.stale,
     events: eventsOf(plan, bytes),
     terminal: terminalOf(plan, seen),
@@ -120,12 +120,12 @@ function best({ bytes, stale }: ExchangeEvidence): number | null {
 /** What stands at `offset`: the innermost mark that it cuts, an event before the chunk data of its size; else the mark that ends there. */
 export function insideOf(plan: WirePlan, offset: number): string {
   if (offset === 0) return 'before the answer';
+  const lengthOf = (mark: Mark): number => mark.end - mark.start;
+  const inner = (one: Mark, other: Mark): boolean =>
+    lengthOf(one) < lengthOf(other) || (lengthOf(one) === lengthOf(other) && other.kind !== 'event');
   const cut = plan.marks
     .filter((mark) => mark.start < offset && offset < mark.end)
-    .reduce<Mark | undefined>(
-      (inner, mark) => (inner && inner.end - inner.start < mark.end - mark.start ? inner : mark),
-      undefined,
-    );
+    .reduce<Mark | undefined>((found, mark) => (found && inner(found, mark) ? found : mark), undefined);
   if (cut) return `${named(cut)}+${offset - cut.start}`;
   const borders = bordersOf(plan.marks);
   const ended =
@@ -153,6 +153,13 @@ function eventsOf(plan: WirePlan, bytes: ByteCounts): Ledger['events'] {
     };
   }
   return events;
+}
+
+/** Where the counts are the last that were known, more may have arrived. */
+function lostOf({ bytes, stale }: ExchangeEvidence): number | null {
+  if (bytes.acked === null) return null;
+  const arrived = Math.max(bytes.acked, bytes.read ?? 0);
+  return stale && arrived < bytes.written ? null : bytes.written - arrived;
 }
 
 function terminalOf(plan: WirePlan, seen: ExchangeEvidence): Ledger['terminal'] {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Counters, flushedOf, type Kernel, type SocketProbe } from './counters.js';
+import { type Counters, flushedOf, handleOf, type Kernel, type SocketProbe } from './counters.js';
 import type { EvidenceLevel, Settled, Settler } from './settle.js';
 
 /**
@@ -64,6 +64,9 @@ const GRACE_MS: Readonly<Record<EvidenceLevel, number>> = { read: 2, acked: 50, 
 export function recordConnection(socket: Socket, kernel: Kernel, settler: Settler): ConnectionRecorder {
   const watched = watch(kernel.probe(socket));
   let endedBy: EndedBy | undefined;
+  const handle = handleOf(socket);
+  /** What the kernel had taken when the client reset the connection. */
+  let takenAtReset: number | undefined;
   // Where our FIN has gone out before, what comes from the client is its answer to that.
   const ended = (by: EndedBy): void => {
     endedBy ??= socket.writableFinished ? 'server' : by;
@@ -73,7 +76,11 @@ export function recordConnection(socket: Socket, kernel: Kernel, settler: Settle
     // The socket may be gone before the exchange's turn to be asked about comes.
     watched.look();
   });
-  socket.once('error', () => ended('client_rst'));
+  socket.once('error', () => {
+    ended('client_rst');
+    // The socket has let go of its handle, which still counts what it could not hand over, until it is closed.
+    takenAtReset = handle && handle.bytesWritten - handle.writeQueueSize;
+  });
   socket.once('close', () => {
     endedBy ??= 'server';
   });
@@ -83,6 +90,7 @@ export function recordConnection(socket: Socket, kernel: Kernel, settler: Settle
         socket,
         watched,
         settler,
+        () => takenAtReset,
         () => endedBy ?? (socket.writableEnded || socket.destroyed ? 'server' : undefined),
         () => {
           endedBy ??= 'server';
@@ -129,6 +137,7 @@ function recordExchange(
   socket: Socket,
   watched: Watched,
   settler: Settler,
+  takenAtReset: () => number | undefined,
   endedBy: () => EndedBy | undefined,
   weEnd: () => void,
 ): ExchangeRecorder {
@@ -141,7 +150,8 @@ function recordExchange(
   let flushed = base;
   let tornDown = false;
 
-  const flushedNow = (): number => Math.max(flushed, flushedOf(socket) ?? watched.last?.flushed ?? base);
+  const flushedNow = (): number =>
+    Math.max(flushed, flushedOf(socket) ?? takenAtReset() ?? watched.last?.flushed ?? base);
   /** The exchange's part of a count of the connection. */
   const own = (count: number): number => Math.max(0, Math.min(count - base, written));
 
