@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { SkipReporter } from './test/support/skip-reporter.js';
 
 /** Where CI reads the counts from. */
@@ -7,6 +7,8 @@ const report = process.env.WIREFAULT_TEST_REPORT;
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // Minutes: `npm run test:slow`.
+    exclude: [...configDefaults.exclude, 'test/slow/**'],
     // Real sockets on two cores: generous for a slow machine, never reached on a working one.
     testTimeout: 20_000,
     hookTimeout: 20_000,

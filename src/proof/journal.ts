@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { access, type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, WirefaultError } from '../errors.js';
@@ -89,9 +89,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
   const onExit = (): void => {
     const left = underWay + waiting.join('');
-    if (left === '') return;
     try {
-      writeSync(file.fd, left, position);
+      if (left !== '') writeSync(file.fd, left, position);
+      // The end may come between a full file's renaming and the next one's making.
+      closeSync(openSync(path, 'a'));
     } catch {
       // Nobody is left to be told.
     }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -35,10 +35,12 @@ async function ledgersIn(path: string): Promise<Ledger[]> {
   return lines.map((line) => ledgerSchema.parse(JSON.parse(line)));
 }
 
-/** The file's rotated parts in the order in which they were written, and the file itself as the last one. */
+/** The file's rotated parts in the order in which they were written; then the file itself, if a next one was begun. */
 async function partsOf(path: string, dir: string): Promise<string[]> {
-  const numbers = (await readdir(dir)).flatMap((name) => /\.(\d+)$/.exec(name)?.[1] ?? []).map(Number);
-  return [...numbers.sort((a, b) => a - b).map((number) => `${path}.${number}`), path];
+  const names = await readdir(dir);
+  const numbers = names.flatMap((name) => /\.(\d+)$/.exec(name)?.[1] ?? []).map(Number);
+  const parts = numbers.sort((a, b) => a - b).map((number) => `${path}.${number}`);
+  return names.includes(basename(path)) ? [...parts, path] : parts;
 }
 
 describe('the lines', () => {

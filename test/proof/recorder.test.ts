@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import net from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { FaultServerOptions } from '../../src/index.js';
 import type { Ledger } from '../../src/proof/ledger.js';
@@ -102,6 +104,18 @@ describe('exchanges of one connection', () => {
 });
 
 describe('who ended it', () => {
+  it('a client that resets in a flood of pulses had no more than was flushed', async () => {
+    const server = await serve({ sequence: ['ping_flood'], keepaliveMs: 1 });
+    const client = net.connect(server.port, '127.0.0.1', () => client.write(ASK));
+    client.on('error', () => {});
+    while (client.bytesRead < 6000) await once(client, 'data');
+    client.resetAndDestroy();
+    const ledger = await server.ledger(1);
+    expectOrder(ledger);
+    expect(ledger).toMatchObject({ outcome: 'stalled', stale: true, teardown: { first: 'client_rst' } });
+    expect(ledger.bytes.flushed).toBeGreaterThanOrEqual(client.bytesRead);
+  });
+
   it('a client that asked for the end gets our FIN first', async () => {
     const server = await serve({ sequence: ['success'] });
     const client = witness(server.port);

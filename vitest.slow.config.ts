@@ -1,0 +1,18 @@
+import { defineConfig } from 'vitest/config';
+import { SkipReporter } from './test/support/skip-reporter.js';
+
+/** Where CI reads the counts from. */
+const report = process.env.WIREFAULT_TEST_REPORT;
+
+/** What takes minutes: `npm run test:slow`. One file after the other, so that none disturbs another's clock. */
+// biome-ignore lint/style/noDefaultExport: vitest takes its configuration from there.
+export default defineConfig({
+  test: {
+    include: ['test/slow/**/*.test.ts'],
+    testTimeout: 600_000,
+    hookTimeout: 20_000,
+    fileParallelism: false,
+    reporters: ['default', new SkipReporter(), ...(report ? ['json'] : [])],
+    ...(report ? { outputFile: { json: report } } : {}),
+  },
+});
