@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { BEHAVIORS } from '../src/fault/catalogue.js';
+import { POSITIONS } from '../src/fault/position.js';
 
 /** The README's table is made from the catalogue: `UPDATE_README=1 npx vitest run test/readme.test.ts` writes it. */
 const PATH = fileURLToPath(new URL('../README.md', import.meta.url));
@@ -13,9 +14,18 @@ function table(): string {
   return ['| behavior | at the wire | share in `random` |', '|---|---|---|', ...rows].join('\n');
 }
 
-it("has the catalogue's behaviors", () => {
+const PLACES = /(<!-- positions -->\n)[\s\S]*?(<!-- \/positions -->)/;
+
+function positions(): string {
+  const rows = POSITIONS.map(({ form, meaning }) => `| \`${form}\` | ${meaning} |`);
+  return ['| position | the cut is |', '|---|---|', ...rows].join('\n');
+}
+
+it("has the catalogue's behaviors and the table of positions", () => {
   const readme = readFileSync(PATH, 'utf8');
-  const wanted = readme.replace(TABLE, (_, open: string, close: string) => `${open}\n${table()}\n\n${close}`);
+  const wanted = readme
+    .replace(TABLE, (_, open: string, close: string) => `${open}\n${table()}\n\n${close}`)
+    .replace(PLACES, (_, open: string, close: string) => `${open}\n${positions()}\n\n${close}`);
   if (process.env.UPDATE_README) writeFileSync(PATH, wanted);
   expect(readFileSync(PATH, 'utf8')).toBe(wanted);
 });

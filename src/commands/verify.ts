@@ -43,8 +43,8 @@ export function addVerifyCommand(root: Command, output?: CommandOutput): void {
     .command('verify')
     .description('check a journal against what a witness or tcpdump saw')
     .argument('<journal>', 'what serve --journal has written')
-    .option('--witness <file>', 'what wirefault witness --out has written; may be given again', collect)
-    .option('--pcap <file>', 'a capture of tcpdump or Wireshark, pcap or pcapng; may be given again', collect)
+    .option('--witness <file...>', 'what wirefault witness --out has written')
+    .option('--pcap <file...>', 'captures of tcpdump or Wireshark, pcap or pcapng')
     .option('--capture <dir>', 'what serve --capture has written: bytes are compared one by one')
     .option('--exchange <n>', 'only this exchange; the newest of that number')
     .option('--pcap-out <file>', 'write the exchange as a capture that Wireshark opens')
@@ -55,8 +55,6 @@ export function addVerifyCommand(root: Command, output?: CommandOutput): void {
       await run(journal, checked(flags), to);
     });
 }
-
-const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
 
 interface Asked extends VerifyFlags {
   readonly number: number | undefined;
