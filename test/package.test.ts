@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { VERSION } from '../src/version.js';
 
 /** The package as its users get it: packed, installed into an empty project, imported, run and type-checked there. */
@@ -62,6 +62,18 @@ await server.close();
 console.log(JSON.stringify({ status, requests: server.requests.length, known: BEHAVIOR_NAMES.includes('stall') }));
 `;
 
+const WITHOUT_KOFFI = `
+import { connect } from 'node:net';
+import { startFaultServer } from 'wirefault';
+const koffi = await import('koffi').then(() => 'there', (error) => error.code);
+const server = await startFaultServer({ sequence: ['partial_disconnect'], chunkDelayMs: 0 });
+const socket = connect(server.port, '127.0.0.1').resume().on('error', () => {});
+socket.write('POST /v1/messages HTTP/1.1\\r\\ncontent-length: 2\\r\\n\\r\\n{}');
+const { evidence, outcome, bytes, settled } = await server.ledger(1);
+await server.close();
+console.log(JSON.stringify({ koffi, evidence, outcome, bytes, settled, received: socket.bytesRead }));
+`;
+
 const TYPED = `
 import { type BehaviorName, type FaultServer, type FaultServerOptions, startFaultServer, WirefaultError } from 'wirefault';
 const sequence: readonly BehaviorName[] = ['success', 'random'];
@@ -84,6 +96,31 @@ describe('in an empty project', () => {
     const { code, stdout, stderr } = await run(project, process.execPath, 'use.mjs');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toEqual({ status: 429, requests: 1, known: true });
+  });
+
+  it('npm install --omit=optional works: without koffi the evidence comes from /proc', {
+    timeout: LIMIT_MS,
+  }, async (ctx) => {
+    ctx.skip(offline !== undefined, `npm can't reach the registry: ${offline}`);
+    // Not inside of the other project, whose koffi it would find.
+    const bare = await mkdtemp(path.join(os.tmpdir(), 'wirefault-bare-'));
+    onTestFinished(() => rm(bare, { recursive: true, force: true }));
+    await writeFile(path.join(bare, 'package.json'), '{ "private": true, "type": "module" }\n');
+    const flags = ['--omit=dev', '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
+    expect(await run(bare, 'npm', 'install', ...flags, path.join(project, packed.filename))).toMatchObject({ code: 0 });
+    await writeFile(path.join(bare, 'use.mjs'), WITHOUT_KOFFI);
+    const { code, stdout, stderr } = await run(bare, process.execPath, 'use.mjs');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const seen: { bytes: { written: number }; received: number } = JSON.parse(stdout);
+    const { written } = seen.bytes;
+    const procfs = process.platform === 'linux';
+    expect(seen).toMatchObject({
+      koffi: 'ERR_MODULE_NOT_FOUND',
+      evidence: procfs ? 'procfs' : 'callbacks',
+      outcome: 'reset',
+      bytes: { written, flushed: written, acked: procfs ? written : null, read: procfs ? written : null },
+      received: written,
+    });
   });
 
   it('npx wirefault --version', async (ctx) => {
