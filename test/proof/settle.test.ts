@@ -191,9 +191,13 @@ describe('thousands at once', () => {
     };
     const ends: Promise<Settled>[] = [];
     let turns = 0;
+    let asked = 0;
+    let mostInATurn = 0;
     let going = true;
     const turn = (): void => {
       turns++;
+      mostInATurn = Math.max(mostInATurn, looks - asked);
+      asked = looks;
       if (going) setImmediate(turn);
     };
     for (let n = 0; n < SOCKETS; n++) {
@@ -204,17 +208,18 @@ describe('thousands at once', () => {
       if (n % 50 === 49) await new Promise((resolve) => setImmediate(resolve));
     }
     loop.enable();
+    asked = looks;
     turn();
     const settled = await Promise.all(ends);
     loop.disable();
     going = false;
     const [p99, waited] = [loop.percentile(99) / 1e6, Math.max(...settled.map(({ waitedMs }) => waitedMs))];
     console.info(
-      `${SOCKETS} waiting: ${looks} questions, ${turns} turns, a turn's p99 ${p99.toFixed(1)} ms, the last ended after ${waited.toFixed(0)} ms`,
+      `${SOCKETS} waiting: ${looks} questions, ${turns} turns, at most ${mostInATurn} questions in one, a turn's p99 ${p99.toFixed(1)} ms, the last ended after ${waited.toFixed(0)} ms`,
     );
     expect(settled.every(({ reached }) => !reached)).toBe(true);
-    // Asked one after the other in one go, they would hold up each turn for 250 ms.
-    expect(p99).toBeLessThan(100);
+    // Asked one after the other in one go, they would hold up a turn for 250 ms: a budget of 4 ms is 80 questions.
+    expect(mostInATurn).toBeLessThanOrEqual(200);
     expect(looks).toBeLessThanOrEqual(SOCKETS * MOST_ASKS);
     expect(waited).toBeLessThan(10_000);
   });
