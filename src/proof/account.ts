@@ -155,8 +155,8 @@ function eventsOf(plan: WirePlan, bytes: ByteCounts): Ledger['events'] {
   return events;
 }
 
-/** Where the counts are the last that were known, more may have arrived. */
-function lostOf({ bytes, stale }: ExchangeEvidence): number | null {
+/** Written, but not arrived. Where the counts are the last that were known, more may have arrived. */
+export function lostOf({ bytes, stale }: Pick<ExchangeEvidence, 'bytes' | 'stale'>): number | null {
   if (bytes.acked === null) return null;
   const arrived = Math.max(bytes.acked, bytes.read ?? 0);
   return stale && arrived < bytes.written ? null : bytes.written - arrived;

@@ -55,7 +55,7 @@ export const ledgerSchema = z.object({
   }),
   cut: z.object({ position: z.string(), offset: bytes, inside: z.string().describe('what stands there') }).nullable(),
   bytes: byteCounts,
-  lost: bytes.nullable().describe('written, but not acknowledged when the exchange ended; null: unknown'),
+  lost: bytes.nullable().describe('written, but neither acknowledged nor read when the exchange ended; null: unknown'),
   stale: z.boolean().describe('acked and read are the last that were known: the socket went before it could be asked'),
   events: z
     .record(z.string(), z.object({ planned: bytes, flushed: bytes, acked: bytes.nullable(), read: bytes.nullable() }))

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { insideOf } from './account.js';
+import { insideOf, lostOf } from './account.js';
 import { marksIn } from './answer-marks.js';
 import type { Ledger } from './ledger.js';
 import { connectionsOf, type LedgerConnection, type Sighting } from './sighting.js';
@@ -120,7 +120,7 @@ function verdictsOf(
 }
 
 /** What the ledger says can't be so, whatever was seen. */
-function contradictions({ bytes, lost, plan, cut, outcome }: Ledger): Difference[] {
+function contradictions({ bytes, stale, lost, plan, cut, outcome }: Ledger): Difference[] {
   const { written, flushed, acked, read } = bytes;
   const differences: Difference[] = [];
   const say = (wrong: boolean, message: string): void => {
@@ -129,10 +129,7 @@ function contradictions({ bytes, lost, plan, cut, outcome }: Ledger): Difference
   say(flushed > written, `${flushed} bytes flushed of ${written} written`);
   say(acked !== null && acked > flushed, `${acked} bytes acked of ${flushed} flushed`);
   say(read !== null && read > flushed, `${read} bytes read of ${flushed} flushed`);
-  say(
-    lost !== (acked === null ? null : written - acked),
-    `${lost} bytes lost of ${written} written and ${acked} acked`,
-  );
+  say(lost !== lostOf({ bytes, stale }), `${lost} bytes lost of ${written} written, ${acked} acked and ${read} read`);
   if (plan.writtenSha256 === null) return differences;
   const intended = cut?.offset ?? plan.bytes;
   say(written > plan.bytes, `${written} bytes written of a plan of ${plan.bytes}`);

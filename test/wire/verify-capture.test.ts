@@ -109,6 +109,11 @@ const TEARDOWNS: readonly Teardown[] = [
   { name: 'connection_reset', behavior: 'connection_reset', ...RESET },
   { name: 'stream_disconnect', behavior: 'stream_disconnect', ...RESET },
   { name: 'partial_disconnect', behavior: 'partial_disconnect', ...RESET },
+  { name: 'rst in a chunk', behavior: 'rst@chunk:2.data+5', ...RESET },
+  { name: 'rst_now', behavior: 'rst_now@event:2', ...RESET },
+  { name: 'fin in an event', behavior: 'fin@event:2.mid', ...CLOSED_BY_SERVER },
+  { name: 'half_close in a character', behavior: 'half_close@event:3+1', ...CLOSED_BY_SERVER },
+  { name: 'eof', behavior: 'eof@event:2', ...CLOSED_BY_SERVER },
   { name: 'stall, closed by the client', behavior: 'stall', request: { closeWhen: headed }, ...CLOSED_BY_CLIENT },
 ];
 
@@ -168,7 +173,7 @@ describe.skipIf(!tcpdumpInstalled)(`judged by tcpdump${tcpdumpInstalled ? '' : '
     expect(code).toBe(0);
   });
 
-  // Node calls back without an error for writes that a reset has thrown away, and the player counts them as flushed.
+  // Node calls back without an error for writes that a reset has thrown away: they must not count as flushed.
   it('a client that takes a part of 8 MB and goes', async (ctx) => {
     const { pcap, ledgers, connections, verify } = await run(ctx, '127.0.0.1', GOES_AWAY);
     expect(ledgers).toMatchObject([{ outcome: 'client_closed', teardown: { first: 'client_rst' } }]);
