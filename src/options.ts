@@ -125,6 +125,7 @@ export const OPTION_ROWS = {
 } as const satisfies Record<string, OptionRow<unknown>>;
 
 export type SimpleOptionName = keyof typeof OPTION_ROWS;
+export const OPTION_NAMES = Object.keys(OPTION_ROWS) as readonly SimpleOptionName[];
 export type SimpleOptions = { readonly [K in SimpleOptionName]: z.output<(typeof OPTION_ROWS)[K]['schema']> };
 
 /** Defaults of the library. The command line differs in the port alone. */

@@ -1,23 +1,16 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { unknownWord, WirefaultError } from '../errors.js';
 import { DEFAULT_RANDOM_WEIGHTS } from '../fault/catalogue.js';
 import { isScriptWord, problemWith, type ScriptWord } from '../fault/word.js';
-import { DEFAULTS, type GivenOptions, OPTION_ROWS, type SimpleOptionName } from '../options.js';
+import { type GivenOptions, OPTION_NAMES } from '../options.js';
 import { startNamed } from '../server.js';
 import { humanLines, jsonLines, LOG_LEVELS, type Telemetry } from '../telemetry.js';
+import { addSimpleFlags, CLI_DEFAULTS, flagOf, numberOf, simpleOptionsOf } from './flags.js';
 
 /** `wirefault serve`: flags to the options of the library. */
 
 /** What the shell gets when a signal stopped the server: 128 and its number. */
 const EXIT = { SIGINT: 130, SIGTERM: 143 } as const;
-
-const CLI_PORT = 8000;
-
-const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
-/** The flags that aren't called as the library's options are. */
-const FLAG_NAMES: Readonly<Record<string, string>> = { randomSeed: 'seed' };
-const flagOf = (option: string): string => `--${kebab(FLAG_NAMES[option] ?? option)}`;
 
 interface ServeFlags {
   readonly sequence?: string;
@@ -55,16 +48,12 @@ function weightsOf(text: string): Record<string, number> {
 }
 
 function givenBy(flags: ServeFlags & Record<string, unknown>): GivenOptions {
-  const simple = Object.entries(OPTION_ROWS).flatMap(([name, row]) => {
-    const text = flags[name];
-    return typeof text === 'string' ? [[name, row.parse(text)]] : [];
-  });
   return {
-    port: CLI_PORT,
-    ...Object.fromEntries(simple),
+    port: CLI_DEFAULTS.port,
+    ...simpleOptionsOf(flags),
     ...(flags.sequence === undefined ? {} : { sequence: sequenceOf(flags.sequence) }),
     ...(flags.repeatLast === undefined ? {} : { repeatLast: flags.repeatLast }),
-    ...(flags.seed === undefined ? {} : { randomSeed: OPTION_ROWS.port.parse(flags.seed) as number }),
+    ...(flags.seed === undefined ? {} : { randomSeed: numberOf(flags.seed) }),
     ...(flags.randomWeights === undefined ? {} : { randomWeights: weightsOf(flags.randomWeights) }),
   };
 }
@@ -126,11 +115,7 @@ export function addServeCommand(root: Command): Command {
     .option('--repeat-last', 'reuse the last behavior for ever; without it an exhausted script answers 500')
     .option('--seed <n>', 'unsigned 32-bit seed of random; drawn and printed without it')
     .option('--random-weights <a=n,b=n>', `shares of random (default: ${weights.join(', ')})`);
-  for (const [name, row] of Object.entries(OPTION_ROWS)) {
-    const value = name === 'port' ? CLI_PORT : DEFAULTS[name as SimpleOptionName];
-    const shown = value === undefined ? '' : ` (default: ${value})`;
-    serveCommand.addOption(new Option(`${flagOf(name)} ${row.argument}`, `${row.meaning}${shown}`));
-  }
+  addSimpleFlags(serveCommand, OPTION_NAMES);
   serveCommand
     .option('--log-level <level>', `least level that is printed: ${LOG_LEVELS.join(', ')}`, 'info')
     .option('--no-redact', 'keep keys in the journal and in captured requests')

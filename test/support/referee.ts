@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** The independent referee of dialects, which isn't ours. It stands beside the checkout. */
-const REFEREE = fileURLToPath(new URL('../../../shared/dialects/check-dialect.mjs', import.meta.url));
+// By its real path: run through a link it wouldn't know itself for the program, and do nothing.
+const REFEREE = realpathSync(fileURLToPath(new URL('../../../shared/dialects/check-dialect.mjs', import.meta.url)));
 
 export interface Verdict {
   readonly ok: boolean;
