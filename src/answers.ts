@@ -11,11 +11,14 @@ import type { AnswerContext, Dialect, HttpError, JsonObject, Protocol, RequestSh
 import { answeringDialect, DIALECT_OF } from './sse/dialects.js';
 import { type Stamps, stampsFrom } from './sse/stamps.js';
 
+/** What of a request the answer depends on, beside its body. */
+type Asked = Pick<Request, 'headers' | 'keepAlive' | 'httpVersion'>;
+
 type Chosen = Selection & { readonly kind: 'behavior' };
 
 /** From a selection to the plan that answers it: compiled once for each kind of request, stamped for each one. */
 export interface Answers {
-  plan(selection: Chosen, protocol: Protocol, body: JsonObject, request: Request): WirePlan;
+  plan(selection: Chosen, protocol: Protocol, body: JsonObject, request: Asked): WirePlan;
   /** The provider's own error for a request that never reached the script. */
   error(kind: 'auth_error' | 'invalid_request', message: string, protocol: Protocol): HttpError;
 }
@@ -23,7 +26,8 @@ export interface Answers {
 /** Templates kept; a run uses a few for each behavior, and a client that varies its model or limits can't fill memory. */
 const MAX_TEMPLATES = 512;
 
-export function answersOf(options: ResolvedOptions): Answers {
+/** `now` tells the time that answers carry. */
+export function answersOf(options: ResolvedOptions, now = () => new Date()): Answers {
   const templates = new LRUCache<string, PlanTemplate>({ max: MAX_TEMPLATES });
 
   function contextOf(dialect: Dialect, request: RequestShape, stamps: Stamps): AnswerContext {
@@ -38,7 +42,7 @@ export function answersOf(options: ResolvedOptions): Answers {
     };
   }
 
-  function plan(selection: Chosen, protocol: Protocol, body: JsonObject, request: Request): WirePlan {
+  function plan(selection: Chosen, protocol: Protocol, body: JsonObject, request: Asked): WirePlan {
     const { behavior, lane, attempt } = selection;
     const fault = faultOfWord(behavior);
     const shape = DIALECT_OF[protocol].readRequest(body);
@@ -53,27 +57,27 @@ export function answersOf(options: ResolvedOptions): Answers {
     };
     const seed = drawSeed(options.script.seed, lane, attempt);
     // Stamps can't be written over compressed bytes, nor over marks that stand in the pieces of a text.
-    if (gzip || options.contentBlocks > 0) return compileWith(stampsFrom(seed, new Date()));
+    if (gzip || options.contentBlocks > 0) return compileWith(stampsFrom(seed, now()));
     const key = JSON.stringify([behavior, protocol, shape, keepAlive, chunkedAllowed]);
     let template = templates.get(key);
     if (!template) {
       template = templateOf(compileWith);
       templates.set(key, template);
     }
-    return stamp(template, seed, new Date());
+    return stamp(template, seed, now());
   }
 
   return {
     plan,
     error: (kind, message, protocol) => {
       const dialect = DIALECT_OF[protocol];
-      const stamps = stampsFrom(`${options.script.seed}/rejected`, new Date());
+      const stamps = stampsFrom(`${options.script.seed}/rejected`, now());
       return dialect.error(kind, message, options.retryAfterMs, contextOf(dialect, dialect.readRequest({}), stamps));
     },
   };
 }
 
 /** Whether the client takes gzip (RFC 9110, section 12.5.3); a weight of 0 refuses it. */
-function offersGzip(request: Request): boolean {
+function offersGzip(request: Asked): boolean {
   return /(^|,)\s*gzip\s*(?!;\s*q=0(\.0*)?\s*(,|$))/i.test(request.headers['accept-encoding'] ?? '');
 }

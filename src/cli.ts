@@ -2,6 +2,7 @@
 import { Command, CommanderError, Help } from 'commander';
 import { addBehaviorsCommand } from './commands/behaviors.js';
 import { addDoctorCommand } from './commands/doctor.js';
+import { addExplainCommand } from './commands/explain.js';
 import { addJournalCommand } from './commands/journal.js';
 import { addServeCommand } from './commands/serve.js';
 import { addVerifyCommand } from './commands/verify.js';
@@ -33,6 +34,7 @@ function program(): Command {
 
   const serveCommand = addServeCommand(root);
   addBehaviorsCommand(root);
+  addExplainCommand(root);
   addJournalCommand(root);
   addVerifyCommand(root);
   addWitnessCommand(root);
