@@ -5,7 +5,6 @@ import { SkipReporter } from './test/support/skip-reporter.js';
 const report = process.env.WIREFAULT_TEST_REPORT;
 
 /** What takes minutes: `npm run test:slow`. One file after the other, so that none disturbs another's clock. */
-// biome-ignore lint/style/noDefaultExport: vitest takes its configuration from there.
 export default defineConfig({
   test: {
     include: ['test/slow/**/*.test.ts'],

@@ -8,6 +8,8 @@ export type WirefaultErrorCode =
   | 'listen_failed'
   | 'plan_impossible'
   | 'journal_failed'
+  /** An exchange that isn't in the books, and won't be. */
+  | 'no_ledger'
   /** A journal, a witness file or a capture that can't be read as one. */
   | 'bad_evidence'
   /** The witness had no way to connect. */

@@ -49,7 +49,10 @@ export interface FaultServer {
   readonly evidence: EvidenceSource;
   /** What the recorder saw of each exchange, the newest `ledgerHistory` of them, in the order in which they settled. */
   readonly ledgers: readonly Ledger[];
-  /** The ledger of an exchange, counted from 1 in the order of the requests; resolves once it has settled. */
+  /**
+   * The ledger of an exchange, counted from 1 in the order of the requests; resolves once it has settled.
+   * @throws WirefaultError `no_ledger` where none can come: it was dropped, none are kept, or the server is closed
+   */
   ledger(exchange: number): Promise<Ledger>;
   /** Each ledger from now on, as it settles; ends when the server is closed. */
   followLedgers(): AsyncIterableIterator<Ledger>;
@@ -116,7 +119,10 @@ export async function startNamed(given: FaultServerOptions, naming: Naming): Pro
       },
       onLost: (error) => emit({ type: 'listen_failed', reason: error.message }),
     },
-  );
+  ).catch(async (error) => {
+    await books.close();
+    throw error;
+  });
 
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
@@ -172,6 +178,10 @@ async function openBooks(
 ): Promise<Bookkeeper> {
   const { emit, ledgerHistory = DEFAULT_LEDGER_HISTORY, redact = true } = kept;
   const { journal: path, journalMaxBytes: maxBytes, capture: dir, settleTimeoutMs } = options;
+  const capture =
+    dir === undefined
+      ? undefined
+      : await openCapture({ dir, redact, onLost: (reason) => emit({ type: 'capture_failed', reason }) });
   const journal =
     path === undefined
       ? undefined
@@ -180,10 +190,6 @@ async function openBooks(
           maxBytes,
           onLost: (reason, lostLines) => emit({ type: 'journal_failed', reason, lostLines }),
         });
-  const capture =
-    dir === undefined
-      ? undefined
-      : await openCapture({ dir, redact, onLost: (reason) => emit({ type: 'capture_failed', reason }) });
   return bookkeeper({ evidence, history: ledgerHistory, redact, settleTimeoutMs, journal, capture });
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Mark } from '../sse/mark.js';
-import type { Step, WirePlan } from './wire-plan.js';
+import { type Step, type WirePlan, writtenUpTo } from './wire-plan.js';
 
 /** What a plan would send, for people: every mark with its bytes, where the cut falls, and the time line. Pure. */
 
@@ -18,11 +18,6 @@ export interface Explained {
 
 export function planSha256(plan: WirePlan): string {
   return createHash('sha256').update(plan.bytes).digest('hex');
-}
-
-/** How far the steps write, and how much more often than once they say the end of it. */
-function writtenUpTo({ steps }: WirePlan): number {
-  return Math.max(0, ...steps.map((step) => ('end' in step ? step.end : 0)));
 }
 
 /** A stretch of the answer that gets a line of its own; together they are all of it. */

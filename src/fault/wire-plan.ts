@@ -43,11 +43,16 @@ export function pulseBytes(plan: WirePlan, step: Step & { readonly op: 'pulse' }
     : Buffer.from(`${Buffer.byteLength(data).toString(16)}\r\n${data}\r\n`);
 }
 
+/** How far the steps write. */
+export function writtenUpTo({ steps }: WirePlan): number {
+  return steps.reduce((end, step) => ('end' in step ? Math.max(end, step.end) : end), 0);
+}
+
 /**
  * The plan without the bytes that its steps never write, for those who keep plans: a stalled connection of 10,000
  * holds its head, not its whole intended answer. Marks are those of the whole.
  */
 export function writtenPart(plan: WirePlan): WirePlan {
-  const end = Math.max(0, ...plan.steps.map((step) => ('end' in step ? step.end : 0)));
+  const end = writtenUpTo(plan);
   return end === plan.bytes.length ? plan : { ...plan, bytes: Buffer.from(plan.bytes.subarray(0, end)) };
 }

@@ -1,3 +1,4 @@
+import { WirefaultError } from '../errors.js';
 import type { Selection } from '../fault/script.js';
 import type { WirePlan } from '../fault/wire-plan.js';
 import type { Request } from '../http/request.js';
@@ -19,7 +20,7 @@ export interface Bookkeeper {
   intentOf(plan: WirePlan): Intent | undefined;
   /** Opens the books of an exchange whose request was accepted. */
   open(entry: Entry): OpenExchange;
-  /** The ledger of exchange `number`, counted from 1, once it is settled. */
+  /** The ledger of exchange `number`, counted from 1, once it is settled. Rejects with `no_ledger` where none can come. */
   ledger(number: number): Promise<Ledger>;
   /** Every ledger from now on, as it is settled; ends when the books are closed. */
   follow(): AsyncIterableIterator<Ledger>;
@@ -63,29 +64,37 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
   const { journal, capture, history } = options;
   const ledgers: Ledger[] = [];
   const wanted = journal !== undefined || history > 0;
-  const waiting = new Map<number, ((ledger: Ledger) => void)[]>();
+  const waiting = new Map<number, Waiting[]>();
+  /** Exchanges that are under way, or whose evidence is. */
+  const unsettled = new Set<number>();
   const followers = new Set<(ledger: Ledger | undefined) => void>();
   const idlers: (() => void)[] = [];
   let exchanges = 0;
-  let open = 0;
   let closed = false;
 
   function settle(ledger: Ledger): void {
     if (history > 0) ledgers.push(ledger);
     if (ledgers.length > history) ledgers.shift();
     journal?.append(JSON.stringify(ledger));
-    for (const resolve of waiting.get(ledger.exchange) ?? []) resolve(ledger);
+    for (const { resolve } of waiting.get(ledger.exchange) ?? []) resolve(ledger);
     waiting.delete(ledger.exchange);
     for (const follower of followers) follower(ledger);
   }
 
-  function closeOne(): void {
-    open--;
-    if (open === 0) for (const resolve of idlers.splice(0)) resolve();
+  function closeOne(exchange: number): void {
+    unsettled.delete(exchange);
+    if (unsettled.size === 0) for (const resolve of idlers.splice(0)) resolve();
+  }
+
+  /** Why the ledger of an exchange will never come, where that is known. */
+  function neverComes(exchange: number): string | undefined {
+    if (!wanted) return 'no ledgers are kept (ledgerHistory is 0, and there is no journal)';
+    if (exchange <= exchanges && !unsettled.has(exchange)) return `only the newest ${history} are kept (ledgerHistory)`;
+    return closed ? 'the server was closed before it' : undefined;
   }
 
   async function idle(): Promise<void> {
-    while (open > 0) await new Promise<void>((resolve) => idlers.push(resolve));
+    while (unsettled.size > 0) await new Promise<void>((resolve) => idlers.push(resolve));
     await Promise.all([journal?.flush(), capture?.flush()]);
   }
 
@@ -94,7 +103,7 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
     intentOf: (plan) => (wanted ? intentOf(plan) : undefined),
     open: (entry) => {
       const exchange = ++exchanges;
-      open++;
+      unsettled.add(exchange);
       const requestAt = new Date();
       const startMs = performance.now();
       const segments: Buffer[] = [];
@@ -111,7 +120,8 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
         },
         ended: async (end, recorder) => {
           const endMs = sinceStart();
-          if (wanted || capture) {
+          try {
+            if (!wanted && !capture) return;
             const seen = await recorder.evidence(end.flushedBytes, options.settleTimeoutMs);
             const times = { requestAt: requestAt.toISOString(), firstWriteMs, endMs, teardownMs };
             const { evidence, redact } = options;
@@ -122,25 +132,43 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
               entry.request.raw ?? Buffer.alloc(0),
               Buffer.concat(segments).subarray(0, seen.bytes.flushed),
             );
+          } finally {
+            closeOne(exchange);
           }
-          closeOne();
         },
       };
     },
     ledger: (number) => {
       const known = ledgers.find((ledger) => ledger.exchange === number);
       if (known) return Promise.resolve(known);
-      return new Promise((resolve) => waiting.set(number, [...(waiting.get(number) ?? []), resolve]));
+      const never = neverComes(number);
+      if (never) return Promise.reject(noLedger(number, never));
+      return new Promise((resolve, reject) => {
+        waiting.set(number, [...(waiting.get(number) ?? []), { resolve, reject }]);
+      });
     },
     follow: () => follow(closed ? undefined : followers),
     idle,
     close: async () => {
       await idle();
       closed = true;
+      for (const [number, all] of waiting) {
+        for (const { reject } of all) reject(noLedger(number, 'the server was closed before it'));
+      }
+      waiting.clear();
       for (const follower of followers) follower(undefined);
       await journal?.close();
     },
   };
+}
+
+interface Waiting {
+  resolve(ledger: Ledger): void;
+  reject(error: WirefaultError): void;
+}
+
+function noLedger(exchange: number, why: string): WirefaultError {
+  return new WirefaultError('no_ledger', `exchange ${exchange} has no ledger: ${why}`);
 }
 
 /** Follows from this moment on, not from the first time that it is asked for a ledger; nobody after the end. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf, messageOf } from '../errors.js';
-import type { BehaviorName } from '../fault/catalogue.js';
+import type { ScriptWord } from '../fault/word.js';
 import { type FaultServer, startFaultServer } from '../server.js';
 import type { EvidenceSource } from './counters.js';
 import type { FetchResult, TeardownResult } from './doctor-report.js';
@@ -14,14 +14,14 @@ type End = TeardownResult['saw'];
 
 export interface TeardownCase {
   readonly name: string;
-  readonly behavior: BehaviorName;
+  readonly behavior: ScriptWord;
   /** `open`: the connection can be used on. */
   readonly end: End;
   /** What the ledger shall call it; absent where no request gets through. */
   readonly kind?: string;
   /** Of the request. */
   readonly connection?: 'close';
-  /** It is the client that ends it, once it has seen the silence. */
+  /** It is the client that ends it, once it has seen the silence, or our half. */
   readonly clientEnds?: true;
 }
 
@@ -33,7 +33,9 @@ export const TEARDOWN_CASES: readonly TeardownCase[] = [
   { name: 'stall', behavior: 'stall', end: 'open', kind: 'stall', clientEnds: true },
   { name: 'eof', behavior: 'partial_eof', end: 'open', kind: 'eof' },
   KEEP_ALIVE,
-  { name: 'fin', behavior: 'success', end: 'fin', kind: 'keep_alive', connection: 'close' },
+  { name: 'fin', behavior: 'fin@event:2.mid', end: 'fin', kind: 'fin' },
+  { name: 'half_close', behavior: 'half_close@event:2', end: 'fin', kind: 'half_close', clientEnds: true },
+  { name: 'fin, complete', behavior: 'success', end: 'fin', kind: 'keep_alive', connection: 'close' },
   { name: 'refused', behavior: 'connection_refused', end: 'refused' },
 ];
 

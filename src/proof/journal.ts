@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { access, type FileHandle, mkdir, open, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve as resolvePath } from 'node:path';
 import { messageOf, WirefaultError } from '../errors.js';
 
 /**
@@ -27,10 +27,18 @@ export interface JournalOptions {
 /** Lines that may wait while a disk is slow: some 50 MB of ledgers. Beyond that they are lost, and counted. */
 const MAX_WAITING_LINES = 25_000;
 
-/** @throws WirefaultError `journal_failed` where the file can't be opened */
+/** Files that are open here: positions of two writers would fall on each other. */
+const OPEN = new Set<string>();
+
+/** @throws WirefaultError `journal_failed` where the file can't be opened, or is open already in this process */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { path, maxBytes, onLost } = options;
+  const absolute = resolvePath(path);
+  if (OPEN.has(absolute)) {
+    throw new WirefaultError('journal_failed', `journal: ${path} is written by another server of this process already`);
+  }
   let file = await openFile(path);
+  OPEN.add(absolute);
   let position = (await file.stat()).size;
   let waiting: string[] = [];
   let underWay = '';
@@ -115,6 +123,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     close: async () => {
       await flush();
       process.off('exit', onExit);
+      OPEN.delete(absolute);
       await file.close().catch(() => {});
       if (lostLines > 0) onLost(reason, lostLines);
     },

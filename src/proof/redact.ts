@@ -10,6 +10,9 @@ const SECRET_HEADERS = new Set([
 
 const REDACTED = '[redacted]';
 
+/** Keys in a request line's query, as some providers take them. */
+const SECRET_QUERY = /([?&](?:key|api[-_]?key|access_token)=)[^& ]+/gi;
+
 /** `Bearer abc` becomes `Bearer [redacted]`: the scheme tells how a client authenticates, and is no secret. */
 function redactedValue(value: string): string {
   const scheme = /^([A-Za-z]+) +\S/.exec(value)?.[1];
@@ -27,7 +30,8 @@ export function redactRawRequest(bytes: Buffer): Buffer {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return bytes;
   const lines = bytes.toString('latin1', 0, headEnd).split('\r\n');
-  const redacted = lines.map((line) => {
+  const redacted = lines.map((line, n) => {
+    if (n === 0) return line.replace(SECRET_QUERY, `$1${REDACTED}`);
     const [, name = '', value = ''] = /^([^:]+): *(.*)$/.exec(line) ?? [];
     return SECRET_HEADERS.has(name.toLowerCase()) ? `${name}: ${redactedValue(value)}` : line;
   });
