@@ -63,6 +63,7 @@ export function throughput({ quick }: BenchOptions): Promise<Report> {
     const contenders: readonly Contender[] = [
       await start('ceiling', startServer({ kind: 'ceiling', role, deltas: DELTAS, answer })),
       { name: 'wirefault', server: wirefault, samples: [] },
+      await start('wirefault, no ledgers', startServer({ kind: 'wirefault', role, deltas: DELTAS, ledgers: false })),
       await start('wirefault plain', startServer({ kind: 'wirefault', role, deltas: DELTAS, fidelity: 'plain' })),
       await start('wirefault-cli', startCli('silent', DELTAS)),
       await start('wirefault-cli logs', startCli('/dev/null', DELTAS)),

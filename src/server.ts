@@ -190,7 +190,8 @@ async function openBooks(
           maxBytes,
           onLost: (reason, lostLines) => emit({ type: 'journal_failed', reason, lostLines }),
         });
-  return bookkeeper({ evidence, history: ledgerHistory, redact, settleTimeoutMs, journal, capture });
+  const contentBlocks = options.contentBlocks > 0;
+  return bookkeeper({ evidence, history: ledgerHistory, redact, contentBlocks, settleTimeoutMs, journal, capture });
 }
 
 interface OpenConnections {

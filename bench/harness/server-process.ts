@@ -9,6 +9,8 @@ export interface ServerSpec {
   readonly deltas: number;
   /** wirefault alone: `plain` has no masking and only the headers that a client needs. */
   readonly fidelity?: 'full' | 'plain';
+  /** wirefault alone: without them the kernel is asked for nothing. */
+  readonly ledgers?: false;
   /** What `ceiling` writes, in base64. */
   readonly answer?: string;
 }
@@ -28,12 +30,14 @@ const SERVERS: Readonly<Record<ServerSpec['kind'], (spec: ServerSpec) => Promise
     const address = server.address();
     return typeof address === 'object' && address ? address.port : 0;
   },
-  wirefault: async ({ role, deltas, fidelity = 'full' }) => {
+  wirefault: async ({ role, deltas, fidelity = 'full', ledgers }) => {
     // What is built and published; tsx would add its own work to the closures of src.
     const built = new URL('../../dist/index.js', import.meta.url).href;
     const { startFaultServer } = (await import(built)) as typeof import('../../src/index.js');
     const content = { successText: textOf(deltas), chunkSize: CHUNK_SIZE, chunkDelayMs: PACE_MS };
-    return (await startFaultServer({ ...content, sequence: [BEHAVIORS[role]], repeatLast: true, fidelity })).port;
+    const books = ledgers === false ? { ledgerHistory: 0 } : {};
+    const script = { sequence: [BEHAVIORS[role]], repeatLast: true };
+    return (await startFaultServer({ ...content, ...script, ...books, fidelity })).port;
   },
   dsh: async ({ role, deltas }) => {
     const { startMockLlmServer } = await import('@deepseek-ai/dsh-llm-mock-server');

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { blocksIn } from '../fault/content-blocks.js';
 import { bordersOf } from '../fault/position.js';
 import type { Selection } from '../fault/script.js';
@@ -20,12 +20,13 @@ export interface Intent {
   readonly blocks: number;
 }
 
-export function intentOf(plan: WirePlan): Intent {
+/** `blocks`: whether the text can hold numbered paragraphs, which are only looked for then. */
+export function intentOf(plan: WirePlan, blocks: boolean): Intent {
   return {
     sha256: sha256(plan.bytes),
     bytes: plan.bytes.length,
     inside: plan.cut ? insideOf(plan, plan.cut.offset) : '',
-    blocks: blocksIn(textOf(plan, plan.bytes.length)).length,
+    blocks: blocks ? blocksIn(textOf(plan, plan.bytes.length)).length : 0,
   };
 }
 
@@ -104,7 +105,7 @@ export function eventsFlushed(plan: WirePlan, flushedBytes: number): number {
 }
 
 function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
+  return hash('sha256', bytes, 'hex');
 }
 
 /** Milliseconds to a microsecond: more is noise. */

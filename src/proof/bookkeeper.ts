@@ -55,6 +55,8 @@ export interface BookkeeperOptions {
   /** Ledgers kept in memory; 0 for none. */
   readonly history: number;
   readonly redact: boolean;
+  /** Whether answers are told in numbered paragraphs. */
+  readonly contentBlocks: boolean;
   readonly settleTimeoutMs: number;
   readonly journal: Journal | undefined;
   readonly capture: Capture | undefined;
@@ -100,7 +102,7 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
 
   return {
     ledgers,
-    intentOf: (plan) => (wanted ? intentOf(plan) : undefined),
+    intentOf: (plan) => (wanted ? intentOf(plan, options.contentBlocks) : undefined),
     open: (entry) => {
       const exchange = ++exchanges;
       unsettled.add(exchange);

@@ -72,7 +72,7 @@ function ledger(bytes: ByteCounts, seen: Partial<ExchangeEvidence> = {}, of: Wir
     protocol: 'openai-chat',
     selection: { kind: 'exhausted', lane: 'default', attempt: 3 },
     plan: of,
-    intent: intentOf(of),
+    intent: intentOf(of, true),
     seen: {
       client: { address: '127.0.0.1', port: 1 },
       server: { address: null, port: null },

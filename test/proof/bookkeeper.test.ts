@@ -40,7 +40,15 @@ const plan: WirePlan = { bytes: Buffer.from('x'), marks: [], steps: [] };
 
 function booksOf(options: { readonly history?: number; readonly journal?: Journal } = {}): Bookkeeper {
   const { history = 10, journal } = options;
-  return bookkeeper({ evidence: 'koffi', history, redact: true, settleTimeoutMs: 1, journal, capture: undefined });
+  return bookkeeper({
+    evidence: 'koffi',
+    history,
+    redact: true,
+    contentBlocks: true,
+    settleTimeoutMs: 1,
+    journal,
+    capture: undefined,
+  });
 }
 
 /** Opens an exchange; the returned function ends it. */
