@@ -7,6 +7,7 @@ const report = process.env.WIREFAULT_TEST_REPORT;
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/setup.ts'],
     // Minutes: `npm run test:slow`.
     exclude: [...configDefaults.exclude, 'test/slow/**'],
     // Real sockets on two cores: generous for a slow machine, never reached on a working one.

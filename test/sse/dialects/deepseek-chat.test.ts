@@ -195,7 +195,7 @@ describe('every turn', () => {
     fc.assert(
       fc.property(turns, fc.nat(), (turn, at) => {
         const bytes = Buffer.concat(bytesOf(turn));
-        const cut = bytes.subarray(0, at % bytes.length);
+        const cut = bytes.subarray(0, at % (bytes.length - 2));
         expect(judge('deepseek-chat', cut, { allowTruncated: true }).rules).toEqual([]);
       }),
       { numRuns: 150, seed: 22 },

@@ -667,7 +667,8 @@ describe('every turn', () => {
     fc.assert(
       fc.property(turns, manners, fc.nat(), (turn, manner, seed) => {
         const bytes = bytesOf(tell(turn, manner));
-        const cut = bytes.subarray(0, seed % bytes.length);
+        // A stream that lacks only its last line ends is told whole, and not cut.
+        const cut = bytes.subarray(0, seed % (bytes.length - 2));
         expect(check('openai-responses', cut, { allowTruncated: true }).errors.map(({ rule }) => rule)).toEqual([]);
       }),
       { numRuns: 200 },
