@@ -60,7 +60,7 @@ export const OPTION_ROWS = {
   host: text('address to listen on', 'a host name or an IP address', z.string().regex(/^[A-Za-z0-9._:%-]+$/)),
   port: integer(0, 65_535, 'port to listen on; 0 for a free one'),
   apiKey: text(
-    'bearer token that requests must have; without it any will do',
+    'key that requests must have, as bearer token or x-api-key; without it any will do',
     'visible ASCII characters without spaces',
     visibleAscii,
   ),

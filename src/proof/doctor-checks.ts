@@ -30,6 +30,8 @@ export const KEEP_ALIVE: TeardownCase = { name: 'keep_alive', behavior: 'success
 export const TEARDOWN_CASES: readonly TeardownCase[] = [
   { name: 'rst', behavior: 'partial_disconnect', end: 'rst', kind: 'rst' },
   { name: 'rst, no answer', behavior: 'connection_reset', end: 'rst', kind: 'rst' },
+  // With nothing before it: a Node client that gets data and RST at once may see an end instead.
+  { name: 'rst_now', behavior: 'rst_now@request', end: 'rst', kind: 'rst_now' },
   { name: 'stall', behavior: 'stall', end: 'open', kind: 'stall', clientEnds: true },
   { name: 'eof', behavior: 'partial_eof', end: 'open', kind: 'eof' },
   KEEP_ALIVE,

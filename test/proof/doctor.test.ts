@@ -33,6 +33,7 @@ describe('this machine', () => {
     expect(report.teardowns.map(({ name, saw }) => [name, saw])).toEqual([
       ['rst', 'rst'],
       ['rst, no answer', 'rst'],
+      ['rst_now', 'rst'],
       ['stall', 'open'],
       ['eof', 'open'],
       ['keep_alive', 'open'],
@@ -211,7 +212,6 @@ fetch: how this Node's own client reports them, which proves nothing about the w
 
 it('every teardown that the server has is checked', () => {
   expect(new Set(TEARDOWN_CASES.flatMap(({ kind }) => kind ?? []))).toEqual(
-    // All but rst_now, which a Node client can't tell from an end for sure.
-    new Set(['rst', 'stall', 'eof', 'fin', 'half_close', 'keep_alive']),
+    new Set(['rst', 'rst_now', 'stall', 'eof', 'fin', 'half_close', 'keep_alive']),
   );
 });
