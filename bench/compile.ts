@@ -59,15 +59,15 @@ export async function compile({ quick }: BenchOptions): Promise<Report> {
     const { fidelity, keyOrder, chunkSize } = options;
     const requestId = dialect.requestId(drawn);
     const context: AnswerContext = { request: shape, stamps: drawn, fidelity, keyOrder, chunkSize, requestId };
-    const framing = { keepAlive: true, chunkedAllowed: true, gzip: false };
+    const framing = { keepAlive: true, chunkedAllowed: true, gzip: false, seed: 'bench' };
     return plan.compile({ fault, dialect, context, content: options, ...framing });
   };
   const known = template.templateOf(planWith);
+  if (!known) throw new Error('a healthy answer has no template');
   const events = known.plan.marks.filter((mark) => mark.kind === 'event').length;
 
   const requests: Parameters<typeof routes.route>[0][] = [];
   const parser = requestParser(options, {
-    onExpectContinue: () => {},
     onRequest: (request) => {
       requests[0] = request;
     },

@@ -2,12 +2,22 @@ import { LRUCache } from 'lru-cache';
 import { compile } from './fault/plan.js';
 import { drawSeed } from './fault/random.js';
 import type { Selection } from './fault/script.js';
+import type { FaultSpec } from './fault/spec.js';
 import { type PlanTemplate, stamp, templateOf } from './fault/template.js';
 import type { WirePlan } from './fault/wire-plan.js';
-import { faultOfWord } from './fault/word.js';
+import { turnOf } from './fault/words.js';
 import type { Request } from './http/request.js';
 import type { ResolvedOptions } from './options.js';
-import type { AnswerContext, Dialect, HttpError, JsonObject, Protocol, RequestShape } from './sse/dialect.js';
+import type {
+  AnswerContext,
+  Dialect,
+  HttpError,
+  JsonObject,
+  OddEvent,
+  Protocol,
+  RequestShape,
+  StreamEvent,
+} from './sse/dialect.js';
 import { answeringDialect, DIALECT_OF } from './sse/dialects.js';
 import { type Stamps, stampsFrom } from './sse/stamps.js';
 
@@ -18,9 +28,17 @@ type Chosen = Selection & { readonly kind: 'behavior' };
 
 /** From a selection to the plan that answers it: compiled once for each kind of request, stamped for each one. */
 export interface Answers {
+  /** What a fault puts into an answer that somebody else tells. */
+  material(selection: Chosen, protocol: Protocol, body: JsonObject): Material;
   plan(selection: Chosen, protocol: Protocol, body: JsonObject, request: Asked): WirePlan;
   /** The provider's own error for a request that never reached the script. */
   error(kind: 'auth_error' | 'invalid_request', message: string, protocol: Protocol): HttpError;
+}
+
+export interface Material {
+  readonly context: AnswerContext;
+  readonly seed: string;
+  odd(kind: OddEvent): readonly StreamEvent[];
 }
 
 /** Templates kept; a run uses a few for each behavior, and a client that varies its model or limits can't fill memory. */
@@ -28,7 +46,16 @@ const MAX_TEMPLATES = 512;
 
 /** `now` tells the time that answers carry. */
 export function answersOf(options: ResolvedOptions, now = () => new Date()): Answers {
-  const templates = new LRUCache<string, PlanTemplate>({ max: MAX_TEMPLATES });
+  const templates = new LRUCache<string, PlanTemplate | 'none'>({ max: MAX_TEMPLATES });
+
+  /** Faults are told apart as objects: two of them may have one name. */
+  const numbers = new WeakMap<FaultSpec, number>();
+  let faults = 0;
+  function numberOf(fault: FaultSpec): number {
+    const known = numbers.get(fault) ?? ++faults;
+    numbers.set(fault, known);
+    return known;
+  }
 
   function contextOf(dialect: Dialect, request: RequestShape, stamps: Stamps): AnswerContext {
     const { fidelity, keyOrder, chunkSize } = options;
@@ -42,32 +69,53 @@ export function answersOf(options: ResolvedOptions, now = () => new Date()): Ans
     };
   }
 
+  function seedOf({ key, lane, attempt }: Chosen): string {
+    return key
+      ? drawSeed(options.script.seed, `${key.name}=${key.value}`, 1)
+      : drawSeed(options.script.seed, lane, attempt);
+  }
+
+  function material(selection: Chosen, protocol: Protocol, body: JsonObject): Material {
+    const shape = DIALECT_OF[protocol].readRequest(body);
+    const seed = seedOf(selection);
+    const dialect = answeringDialect(protocol, {
+      model: shape.model,
+      showsReasoning: false,
+      variant: options.chatVariant,
+    });
+    const context = contextOf(dialect, shape, stampsFrom(seed, selection.key?.since ?? now()));
+    const silent = { text: 'none', finish: 'stop' } as const;
+    return { context, seed, odd: (kind) => dialect.tell(turnOf(silent, options, context), context).odd(kind) };
+  }
+
   function plan(selection: Chosen, protocol: Protocol, body: JsonObject, request: Asked): WirePlan {
-    const { behavior, lane, attempt } = selection;
-    const fault = faultOfWord(behavior);
+    const { fault } = selection;
     const shape = DIALECT_OF[protocol].readRequest(body);
     const { keepAlive } = request;
     const chunkedAllowed = request.httpVersion === '1.1';
-    const showsReasoning = fault.answer.kind === 'turn' && fault.answer.turn.reasoning === true;
+    const showsReasoning = fault.answer?.kind === 'turn' && fault.answer.turn.reasoning === true;
     const dialect = answeringDialect(protocol, { model: shape.model, showsReasoning, variant: options.chatVariant });
     const gzip = options.fidelity === 'full' && dialect.gzipWhenOffered && offersGzip(request);
     const compileWith = (stamps: Stamps): WirePlan => {
       const context = contextOf(dialect, shape, stamps);
-      return compile({ fault, dialect, context, content: options, keepAlive, chunkedAllowed, gzip });
+      return compile({ fault, dialect, context, content: options, keepAlive, chunkedAllowed, gzip, seed });
     };
-    const seed = drawSeed(options.script.seed, lane, attempt);
+    const seed = seedOf(selection);
+    const at = selection.key?.since ?? now();
     // Stamps can't be written over compressed bytes, nor over marks that stand in the pieces of a text.
-    if (gzip || options.contentBlocks > 0) return compileWith(stampsFrom(seed, now()));
-    const key = JSON.stringify([behavior, protocol, shape, keepAlive, chunkedAllowed]);
+    const fixed = !gzip && fault.encoding === undefined && options.contentBlocks === 0 && !fault.pace?.jitter;
+    if (!fixed) return compileWith(stampsFrom(seed, at));
+    const key = JSON.stringify([numberOf(fault), protocol, shape, keepAlive, chunkedAllowed]);
     let template = templates.get(key);
     if (!template) {
-      template = templateOf(compileWith);
+      template = templateOf(compileWith) ?? 'none';
       templates.set(key, template);
     }
-    return stamp(template, seed, now());
+    return template === 'none' ? compileWith(stampsFrom(seed, at)) : stamp(template, seed, at);
   }
 
   return {
+    material,
     plan,
     error: (kind, message, protocol) => {
       const dialect = DIALECT_OF[protocol];

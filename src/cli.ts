@@ -1,19 +1,25 @@
 #!/usr/bin/env node
 import { Command, CommanderError, Help } from 'commander';
 import { addBehaviorsCommand } from './commands/behaviors.js';
+import { addCheckCommand } from './commands/check.js';
 import { addDoctorCommand } from './commands/doctor.js';
 import { addExplainCommand } from './commands/explain.js';
 import { addJournalCommand } from './commands/journal.js';
+import { addMatrixCommand } from './commands/matrix.js';
+import { addProxyCommand } from './commands/proxy.js';
+import { addSchemaCommand } from './commands/schema.js';
 import { addServeCommand } from './commands/serve.js';
 import { addVerifyCommand } from './commands/verify.js';
 import { addWitnessCommand } from './commands/witness.js';
-import { messageOf, WirefaultError } from './errors.js';
+import { messageOf, WirefaultError, type WirefaultErrorCode } from './errors.js';
 import { VERSION } from './version.js';
 
 /** The command line: each command is a file of its own. */
 
 /** What the shell and CI get: 0 done, 1 it could not run or found something, 2 it was called wrongly. */
 const EXIT = { failed: 1, usage: 2 } as const;
+
+const USAGE: readonly WirefaultErrorCode[] = ['bad_option', 'bad_script', 'bad_scenario'];
 
 /** Lines of `--help` are no longer than this, nor than the terminal is wide. */
 const HELP_COLUMNS = 100;
@@ -33,12 +39,16 @@ function program(): Command {
     });
 
   const serveCommand = addServeCommand(root);
+  addProxyCommand(root);
   addBehaviorsCommand(root);
   addExplainCommand(root);
+  addCheckCommand(root);
+  addSchemaCommand(root);
   addJournalCommand(root);
   addVerifyCommand(root);
   addWitnessCommand(root);
   addDoctorCommand(root);
+  addMatrixCommand(root);
   // It is the default command, so its options are those of the program.
   root.configureHelp({
     visibleOptions(command) {
@@ -55,6 +65,6 @@ try {
 } catch (thrown) {
   if (thrown instanceof CommanderError) process.exit(thrown.exitCode === 0 ? 0 : EXIT.usage);
   process.stderr.write(complaint(messageOf(thrown)));
-  const usage = thrown instanceof WirefaultError && (thrown.code === 'bad_option' || thrown.code === 'bad_script');
+  const usage = thrown instanceof WirefaultError && USAGE.includes(thrown.code);
   process.exit(usage ? EXIT.usage : EXIT.failed);
 }

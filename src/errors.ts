@@ -4,6 +4,7 @@ import { closest, distance } from 'fastest-levenshtein';
 export type WirefaultErrorCode =
   | 'bad_option'
   | 'bad_script'
+  | 'bad_scenario'
   | 'port_in_use'
   | 'listen_failed'
   | 'plan_impossible'
@@ -12,6 +13,8 @@ export type WirefaultErrorCode =
   | 'no_ledger'
   /** A journal, a witness file or a capture that can't be read as one. */
   | 'bad_evidence'
+  /** A window of the port that this machine can't give: it isn't Linux, or lacks a right or a library. */
+  | 'window_impossible'
   /** The witness had no way to connect. */
   | 'witness_failed';
 
@@ -39,10 +42,22 @@ export function suggestion(word: string, known: readonly string[]): string | und
     : undefined;
 }
 
+/** More words than one wants to read in a message. */
+const MANY = 40;
+const NEAREST = 8;
+
 /** One line for `unknown behavior "x"` and its like: the word, the nearest right one, and what exists. */
 export function unknownWord(what: string, word: string, known: readonly string[]): string {
   const near = suggestion(word, known);
-  return `unknown ${what} ${JSON.stringify(word)}${near ? `, ${near}` : ''} (known: ${known.join(', ')})`;
+  const from = (other: string): number => distance(word.toLowerCase(), other.toLowerCase());
+  const listed =
+    known.length > MANY
+      ? `${known.length} are known, the nearest ${known
+          .toSorted((a, b) => from(a) - from(b))
+          .slice(0, NEAREST)
+          .join(', ')}`
+      : `known: ${known.join(', ')}`;
+  return `unknown ${what} ${JSON.stringify(word)}${near ? `, ${near}` : ''} (${listed})`;
 }
 
 /** The message of anything that was thrown. */

@@ -1,4 +1,3 @@
-import type { PlayedWord, ScriptWord } from './fault/word.js';
 import type { EvidenceSource } from './proof/counters.js';
 
 /** How one accepted request ended, seen from the server. */
@@ -15,30 +14,52 @@ export type Outcome =
   | 'client_closed'
   /** The server was closed before the scripted end. */
   | 'server_closed'
+  /** The answer has no such position: the client got a 500 that says so. */
+  | 'cut_unreached'
   /** The script was exhausted, or the answer could not be made: the client got a 500. */
-  | 'server_error';
+  | 'server_error'
+  /** A proxy's upstream could not be connected to: nobody listens there, or no way leads there. */
+  | 'upstream_refused'
+  /** There was no TLS with the upstream: another certificate than was expected, or none. */
+  | 'upstream_tls'
+  /** The upstream was silent for too long. */
+  | 'upstream_timeout'
+  /** The upstream reset the connection before its answer was whole. */
+  | 'upstream_reset'
+  /** The upstream closed the connection before its answer was whole. */
+  | 'upstream_closed'
+  /** What the upstream sent is no HTTP; it was passed on as it was. */
+  | 'upstream_invalid';
 
-export type Scripted = ScriptWord | 'script_exhausted';
-export type Concrete = PlayedWord | 'script_exhausted';
+export const EXHAUSTED = 'script_exhausted';
 
 interface Exchange {
   /** Accepted requests, counted from 1. */
   readonly attempt: number;
-  /** The word in the sequence, `random` perhaps. */
-  readonly scriptBehavior: Scripted;
+  /** The word in the sequence, `random` perhaps; `script_exhausted`. */
+  readonly scriptBehavior: string;
   /** What was played. */
-  readonly behavior: Concrete;
+  readonly behavior: string;
+  /** Empty where the fault came before a request was read. */
   readonly path: string;
 }
 
 /** What happens, as it happens. */
 export type ServerEvent =
-  /** The port refuses connections for `delayMs` from now. */
-  | { readonly type: 'unavailable'; readonly baseURL: string; readonly delayMs: number }
+  /** The port refuses connections, or leaves them unanswered: for `delayMs` from now, or until `attempts` were refused. */
+  | {
+      readonly type: 'unavailable';
+      readonly baseURL: string;
+      readonly delayMs?: number;
+      readonly attempts?: number;
+      readonly blackhole?: true;
+    }
   /** The port accepts connections, for the first time. */
   | {
       readonly type: 'ready';
       readonly baseURL: string;
+      /** Where `/__control` and its like are; absent without a control plane. */
+      readonly controlURL?: string;
       readonly randomSeed: number;
       readonly evidence: EvidenceSource;
       readonly version: string;
@@ -52,9 +73,24 @@ export type ServerEvent =
   /** The bytes of exchanges can't be stored. */
   | { readonly type: 'capture_failed'; readonly reason: string }
   | ({ readonly type: 'request' } & Exchange)
-  | ({ readonly type: 'result'; readonly outcome: Outcome; readonly chunksSent: number } & Exchange)
+  /** `reason`: what a proxy's upstream did, or why the fault could not be played on its answer. */
+  | ({
+      readonly type: 'result';
+      readonly outcome: Outcome;
+      readonly chunksSent: number;
+      readonly reason?: string;
+    } & Exchange)
   /** A request beside the answers (models, token counts, health), which consumes nothing from the script. */
   | { readonly type: 'auxiliary'; readonly method: string; readonly path: string; readonly status: number }
+  /** A request to the control plane. */
+  | { readonly type: 'control'; readonly method: string; readonly path: string; readonly status: number }
+  /** What a fault did to a connection behind its answer. */
+  | {
+      readonly type: 'idle_fault';
+      readonly connection: number;
+      readonly did: 'stray' | 'fin' | 'rst';
+      readonly when: 'idle' | 'request';
+    }
   /** Something that consumed nothing from the script: not HTTP, not a known path, a wrong key. */
   | { readonly type: 'rejected'; readonly status: number; readonly reason: string; readonly path?: string };
 

@@ -1,23 +1,29 @@
-import { type Answers, answersOf } from './answers.js';
-import { messageOf } from './errors.js';
-import type { Concrete, Outcome, RequestRecord, Scripted, ServerEvent } from './events.js';
+import { answersOf } from './answers.js';
+import { isControlPath } from './control/commands.js';
+import { messageOf, WirefaultError } from './errors.js';
+import { EXHAUSTED, type Outcome, type RequestRecord, type ServerEvent } from './events.js';
+import { earlyPlan } from './fault/early-plan.js';
 import { replyPlan } from './fault/reply-plan.js';
-import { type Selection, select } from './fault/script.js';
+import type { ListenFault, Selection } from './fault/script.js';
 import type { Teardown } from './fault/spec.js';
+import { requestBytesOf } from './fault/stage.js';
 import { type WirePlan, writtenPart } from './fault/wire-plan.js';
 import { errorReply } from './http/reply.js';
-import type { Request } from './http/request.js';
-import { type Routed, route } from './http/routes.js';
-import type { Job } from './net/connection.js';
+import type { Request, RequestHead } from './http/request.js';
+import { type Routed, route, routeHead } from './http/routes.js';
+import type { EarlyJob, Handler, HeadDecision, Job } from './net/connection.js';
 import type { PlayEnd } from './net/player.js';
 import type { ResolvedOptions } from './options.js';
 import { eventsFlushed } from './proof/account.js';
 import type { Bookkeeper } from './proof/bookkeeper.js';
+import { isPassed, type PassedAnswer, type ProxyAnswers } from './proxy/proxy-answers.js';
+import type { Selector } from './selector.js';
+import type { JsonObject, Protocol } from './sse/dialect.js';
 
 /** From a request to the job that answers it: routed, selected, planned, and put on record. */
 export interface Exchanges {
   /** The handler of one connection, whose exchanges it counts. */
-  handlerFor(connection: number): (request: Request) => Job;
+  handlerFor(connection: number, clientAddress: string | undefined): Handler;
   readonly requests: readonly RequestRecord[];
   /** Records that `requests` no longer holds. */
   readonly dropped: number;
@@ -29,69 +35,76 @@ export interface ExchangesDeps {
   readonly requestHistory: number;
   readonly books: Bookkeeper;
   emit(event: ServerEvent): void;
-  /** Opens so many refusal windows, one after the other. */
-  refuse(windows: number): void;
+  /** Opens windows of the port, one after the other. */
+  open(windows: readonly ListenFault[]): void;
+  readonly selector: Selector;
+  /** Where answers come from, of a proxy. */
+  readonly proxy: ProxyAnswers | undefined;
+  /** Answers control requests; `undefined` where there are none on this port. */
+  readonly control: ((request: Request, clientAddress: string | undefined) => Job) | undefined;
 }
 
-/** One shared cursor in arrival order, for now. */
-const LANE = 'default';
+/** What of a request is known when it is answered. */
+interface Asked {
+  readonly head: RequestHead | undefined;
+  readonly request: Request | undefined;
+  readonly protocol: Protocol | undefined;
+  readonly body: JsonObject;
+}
 
-type Turn = Routed & { readonly kind: 'turn' };
+const NOTHING: Asked = { head: undefined, request: undefined, protocol: undefined, body: {} };
+/** A body that isn't read can't say what it wants. */
+const UNREAD_BODY: JsonObject = { stream: true };
+
+interface Planned {
+  readonly plan: WirePlan;
+  /** Instead of the plan, which is none then. */
+  readonly passed?: PassedAnswer;
+  /** Why there is another answer than the planned one. */
+  readonly failed?: Outcome;
+}
 
 export function exchangesOf(deps: ExchangesDeps): Exchanges {
-  const { options, books, emit } = deps;
+  const { options, books, emit, selector } = deps;
   const answers = answersOf(options);
   const requests: RequestRecord[] = [];
   let dropped = 0;
-  let attempts = 0;
 
-  function handle(request: Request, connection: number, onConnection: number): Job {
-    const routed = route(request, options);
-    const { keepAlive, method, path } = request;
-    switch (routed.kind) {
-      case 'turn':
-        return exchange(request, routed, connection, onConnection);
-      case 'provider_error': {
-        const reply = answers.error(routed.error, routed.reason, routed.protocol);
-        emit({ type: 'rejected', status: reply.status, reason: routed.reason, path });
-        return { plan: replyPlan(reply, { keepAlive }) };
-      }
-      case 'auxiliary':
-        emit({ type: 'auxiliary', method, path, status: routed.reply.status });
-        return { plan: replyPlan(routed.reply, { keepAlive, headOnly: method === 'HEAD' }) };
-      case 'refused':
-        emit({ type: 'rejected', status: routed.reply.status, reason: routed.reason, path });
-        return { plan: replyPlan(routed.reply, { keepAlive, headOnly: method === 'HEAD' }) };
-      default:
-        return routed satisfies never;
-    }
-  }
-
-  function exchange(request: Request, turn: Turn, connection: number, onConnection: number): Job {
-    const selection = select(options.script, LANE, ++attempts);
-    const told = { attempt: selection.attempt, ...namesOf(selection), path: request.path };
-    const record: RequestRecord = { ...told, headers: request.headers, body: turn.body, chunksSent: 0 };
+  function exchange(
+    selection: Selection,
+    asked: Asked,
+    where: { connection: number; onConnection: number },
+    planned: Planned,
+  ): Job {
+    const behavior = selection.kind === 'behavior' ? selection.behavior : EXHAUSTED;
+    const scriptBehavior = selection.kind === 'behavior' ? selection.scripted : EXHAUSTED;
+    const { head, request, protocol = '' } = asked;
+    const told = { attempt: selection.attempt, scriptBehavior, behavior, path: head?.path ?? '' };
+    const record: RequestRecord = { ...told, headers: head?.headers ?? {}, body: asked.body, chunksSent: 0 };
     keep(record);
     emit({ type: 'request', ...told });
-    const { plan: intended, failed } = planOf(answers, selection, turn, request);
-    const plan = writtenPart(intended);
-    const intent = books.intentOf(intended);
-    const book = books.open({ connection, onConnection, request, protocol: turn.protocol, selection, plan, intent });
+    const plan = writtenPart(planned.plan);
+    const intent = books.intentOf(planned.plan);
+    const { generation, droppedLanes } = selector;
+    const book = books.open({ ...where, generation, droppedLanes, head, request, protocol, selection, plan, intent });
+    const { passed } = planned;
     return {
       plan,
+      ...(passed ? { play: passed.play } : {}),
       onLast: () => {
-        const refusals = selection.kind === 'behavior' ? selection.refusals : 0;
-        if (refusals > 0) deps.refuse(refusals);
+        if (selection.kind === 'behavior' && selection.windows.length > 0) deps.open(selection.windows);
       },
       onWrite: book.onWrite,
       onTeardown: book.onTeardown,
-      onEnd: (end, recorder) => {
-        const outcome = failed ? 'server_error' : outcomeOf(end);
-        record.chunksSent = eventsFlushed(plan, end.flushedBytes);
+      onEnd: (end, recorder, requestBytes) => {
+        const { came } = passed ?? {};
+        const outcome = planned.failed ?? came?.outcome ?? outcomeOf(end);
+        record.chunksSent = eventsFlushed(came?.plan ?? plan, end.flushedBytes);
         record.outcome = outcome;
-        emit({ type: 'result', ...told, outcome, chunksSent: record.chunksSent });
+        const why = came?.why === undefined ? {} : { reason: came.why };
+        emit({ type: 'result', ...told, outcome, chunksSent: record.chunksSent, ...why });
         const teardown = end.reached?.op === 'teardown' ? end.reached.kind : 'none';
-        book.ended({ outcome, teardown, flushedBytes: end.flushedBytes }, recorder);
+        book.ended({ outcome, teardown, flushedBytes: end.flushedBytes, requestBytes, came }, recorder);
       },
     };
   }
@@ -103,11 +116,104 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
     dropped++;
   }
 
+  /** The answer to a request that gets none from the script. */
+  function beside(routed: Exclude<Routed, { kind: 'turn' }>, { keepAlive, method, path }: RequestHead): Job {
+    const headOnly = method === 'HEAD';
+    switch (routed.kind) {
+      case 'provider_error': {
+        const reply = answers.error(routed.error, routed.reason, routed.protocol);
+        emit({ type: 'rejected', status: reply.status, reason: routed.reason, path });
+        return { plan: replyPlan(reply, { keepAlive }) };
+      }
+      case 'auxiliary':
+        emit({ type: 'auxiliary', method, path, status: routed.reply.status });
+        return { plan: replyPlan(routed.reply, { keepAlive, headOnly }) };
+      case 'refused':
+        emit({ type: 'rejected', status: routed.reply.status, reason: routed.reason, path });
+        return { plan: replyPlan(routed.reply, { keepAlive, headOnly }) };
+      default:
+        return routed satisfies never;
+    }
+  }
+
+  function handlerFor(connection: number, clientAddress: string | undefined): Handler {
+    let onConnection = 0;
+    let heads = 0;
+    let answered = 0;
+    /** Chosen at the heads of requests that are being read, by their number. */
+    const reserved = new Map<number, Selection>();
+    const here = () => ({ connection, onConnection: ++onConnection });
+
+    function early(): EarlyJob | undefined {
+      const selection = selector.at('accept', { connection });
+      if (!selection) return undefined;
+      const { fault } = selection;
+      const job = exchange(selection, NOTHING, here(), { plan: earlyPlan(fault, options) });
+      return { ...job, requestBytes: requestBytesOf(fault) ?? 0 };
+    }
+
+    function head(request: RequestHead): HeadDecision {
+      heads++;
+      const protocol = routeHead(request, options);
+      const selection = protocol && selector.at('head', { connection, head: request, protocol });
+      if (!protocol || !selection) return 'read';
+      const { read = 'all', continue: interim = 'send' } = selection.fault.request ?? {};
+      const refuses = interim === 'refuse' && request.expectsContinue;
+      const early = requestBytesOf(selection.fault) !== undefined;
+      if (read === 'all' && !refuses && !early) {
+        reserved.set(heads, selection);
+        return interim === 'withhold' && request.expectsContinue ? 'withhold' : 'read';
+      }
+      const asked: Asked = { head: request, request: undefined, protocol, body: UNREAD_BODY };
+      return exchange(selection, asked, here(), refuses ? { plan: expectationFailed() } : planOf(selection, asked));
+    }
+
+    function answer(request: Request): Job {
+      answered++;
+      if (deps.control && isControlPath(request.path)) return deps.control(request, clientAddress);
+      const routed = route(request, options);
+      if (routed.kind !== 'turn') {
+        const material = () => answers.material(PLAIN, 'openai-chat', {});
+        return deps.proxy?.beside(request, routed, material) ?? beside(routed, request);
+      }
+      const { protocol, body: json } = routed;
+      const selection =
+        reserved.get(answered) ?? selector.request({ connection, head: request, protocol, body: request.body, json });
+      reserved.delete(answered);
+      if (selection.kind === 'unknown') return beside(unknownFault(selection.message), request);
+      const asked: Asked = { head: request, request, protocol, body: json };
+      return exchange(selection, asked, here(), planOf(selection, asked));
+    }
+
+    return { early, head, request: answer };
+  }
+
+  function planOf(selection: Selection, asked: Asked): Planned {
+    const { head, protocol, body } = asked;
+    if (!head || !protocol) throw new Error('a request that was looked at has a head and a protocol');
+    if (selection.kind === 'exhausted') {
+      const reply = errorReply(500, 'MOCK_SCRIPT_EXHAUSTED', 'mock script exhausted');
+      return { plan: replyPlan(reply, head), failed: 'server_error' };
+    }
+    try {
+      // A fault that acts before there is a request, met by one that is there already: what is left of it.
+      if (requestBytesOf(selection.fault) !== undefined) return { plan: earlyPlan(selection.fault, options) };
+      if (deps.proxy && isPassed(selection.fault)) {
+        if (!asked.request) throw new WirefaultError('plan_impossible', UNREAD);
+        const { request } = asked;
+        const material = answers.material(selection, protocol, body);
+        return { plan: NO_PLAN, passed: deps.proxy.pass({ request, protocol, fault: selection.fault, material }) };
+      }
+      return { plan: answers.plan(selection, protocol, body, head) };
+    } catch (thrown) {
+      const unreached = thrown instanceof WirefaultError && thrown.code === 'plan_impossible';
+      const reply = errorReply(500, 'PLAN_IMPOSSIBLE', messageOf(thrown));
+      return { plan: replyPlan(reply, head), failed: unreached ? 'cut_unreached' : 'server_error' };
+    }
+  }
+
   return {
-    handlerFor: (connection) => {
-      let onConnection = 0;
-      return (request) => handle(request, connection, ++onConnection);
-    },
+    handlerFor,
     requests,
     get dropped() {
       return dropped;
@@ -115,29 +221,31 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
   };
 }
 
-function namesOf(selection: Selection): { scriptBehavior: Scripted; behavior: Concrete } {
-  return selection.kind === 'behavior'
-    ? { scriptBehavior: selection.scripted, behavior: selection.behavior }
-    : { scriptBehavior: 'script_exhausted', behavior: 'script_exhausted' };
+/** What a request gets that no fault is meant for. */
+const PLAIN = {
+  kind: 'behavior',
+  lane: 'beside',
+  attempt: 1,
+  scripted: 'success',
+  behavior: 'success',
+  fault: {},
+  source: 'script',
+  windows: [],
+} as const;
+
+/** Of an answer that isn't known yet. */
+const NO_PLAN: WirePlan = { bytes: Buffer.alloc(0), marks: [], steps: [], closes: false, unapplied: [] };
+
+const UNREAD = "request.read head: the upstream can't be asked with a part of a request";
+
+/** Uses nothing up. */
+function unknownFault(reason: string): Exclude<Routed, { kind: 'turn' }> {
+  return { kind: 'refused', reason, reply: errorReply(400, 'unknown_fault', reason) };
 }
 
-function planOf(
-  answers: Answers,
-  selection: Selection,
-  turn: Turn,
-  request: Request,
-): { plan: WirePlan; failed: boolean } {
-  if (selection.kind === 'exhausted') {
-    return {
-      plan: replyPlan(errorReply(500, 'MOCK_SCRIPT_EXHAUSTED', 'mock script exhausted'), request),
-      failed: true,
-    };
-  }
-  try {
-    return { plan: answers.plan(selection, turn.protocol, turn.body, request), failed: false };
-  } catch (thrown) {
-    return { plan: replyPlan(errorReply(500, 'PLAN_IMPOSSIBLE', messageOf(thrown)), request), failed: true };
-  }
+function expectationFailed(): WirePlan {
+  const reply = errorReply(417, 'expectation_failed', 'mock expectation failed');
+  return replyPlan(reply, { keepAlive: false, unread: true });
 }
 
 /** What a teardown that was played to its end is called. */

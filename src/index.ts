@@ -12,4 +12,6 @@ export {
 export { blocksIn, type FoundBlock, withoutBlocks } from './fault/content-blocks.js';
 export type { CutWord, ScriptWord } from './fault/word.js';
 export { MAX_TIMER_MS } from './options.js';
+export { type FaultProxy, type FaultProxyOptions, startFaultProxy } from './proxy/proxy.js';
+export type { OnUpstreamError, UpstreamOptions } from './proxy/upstream-options.js';
 export { type FaultServer, type FaultServerOptions, startFaultServer } from './server.js';

@@ -1,6 +1,9 @@
 import { z } from 'zod';
-import type { RandomWeights } from './fault/catalogue.js';
-import type { Script } from './fault/script.js';
+import type { Catalogue, RandomWeights } from './fault/catalogue.js';
+import type { LaneBy } from './fault/lanes.js';
+import type { RuleSpec } from './fault/rules.js';
+import type { Named, Script } from './fault/script.js';
+import type { FaultSpec } from './fault/spec.js';
 import type { ScriptWord } from './fault/word.js';
 import type { Content } from './fault/words.js';
 import { EVIDENCE_SOURCES } from './proof/counters.js';
@@ -73,6 +76,13 @@ export const OPTION_ROWS = {
   chunkDelayMs: delay('pause after each delta of a paced answer'),
   disconnectDelayMs: delay('pause before a reset'),
   settleTimeoutMs: delay('how long a reset waits for proof that the client has read what was sent'),
+  timeScale: {
+    argument: '<n>',
+    meaning: 'all pauses of answers are so many times shorter; the journal keeps both',
+    allowed: 'a number from 0.001 to 1000000',
+    schema: z.number().min(0.001).max(1_000_000),
+    parse: asNumber,
+  } satisfies OptionRow<number>,
   keepaliveMs: integer(1, MAX_TIMER_MS, 'pause after each keep-alive', 'milliseconds'),
   keepaliveCount: integer(1, 10_000, 'keep-alives of keepalive_then_success'),
   retryAfterMs: integer(1, MAX_TIMER_MS, 'what rate_limit tells the client to wait', 'milliseconds'),
@@ -119,6 +129,13 @@ export const OPTION_ROWS = {
     schema: z.enum(KEY_ORDERS),
     parse: asText,
   } satisfies OptionRow<KeyOrder>,
+  controlPort: integer(0, 65_535, 'port of the control plane, away from that of the answers; 0 for a free one'),
+  controlToken: text(
+    'token that control requests must have; needed where the server listens on more than loopback',
+    'visible ASCII characters without spaces',
+    visibleAscii,
+  ),
+  maxLanes: integer(1, 10_000_000, 'lanes that are kept; the least recently used go first'),
   maxHeadBytes: integer(256, 16_777_216, 'largest request head; 431 beyond', 'bytes'),
   maxBodyBytes: integer(0, 1_073_741_824, 'largest request body; 413 beyond', 'bytes'),
   requestTimeoutMs: delay('time for a request from its first byte to its last; 408 beyond; 0 for no limit'),
@@ -142,6 +159,7 @@ export const DEFAULTS = {
   chunkDelayMs: 25,
   disconnectDelayMs: 10,
   settleTimeoutMs: 2000,
+  timeScale: 1,
   keepaliveMs: 1000,
   keepaliveCount: 3,
   retryAfterMs: 1000,
@@ -155,18 +173,47 @@ export const DEFAULTS = {
   chatVariant: 'auto',
   fidelity: 'full',
   keyOrder: 'sorted',
+  controlPort: undefined,
+  controlToken: undefined,
+  maxLanes: 10_000,
   maxHeadBytes: 65_536,
   maxBodyBytes: 67_108_864,
   requestTimeoutMs: 60_000,
 } as const satisfies { readonly [K in SimpleOptionName]: SimpleOptions[K] | undefined };
 
+/** A behavior of one's own. */
+export interface OwnBehavior {
+  /** The behavior whose fault it is, with the layers of this one in the place of its own. */
+  readonly extends?: string | undefined;
+  /** One line for people. */
+  readonly meaning?: string | undefined;
+  readonly fault?: FaultSpec | undefined;
+}
+
+/** The script of one lane. */
+export interface LaneScript {
+  readonly sequence: readonly (ScriptWord | FaultSpec)[];
+  /** Default false. */
+  readonly repeatLast?: boolean | undefined;
+}
+
 /** Options that decide which behavior a request gets. */
 export interface ScriptOptions {
-  /** Behaviors in the order of the requests; `['success']`, repeated, by default. */
-  readonly sequence?: readonly ScriptWord[];
+  /** Behaviors of one's own by name, for the sequence and for `random`. A name of a built-in one takes its place. */
+  readonly behaviors?: Readonly<Record<string, OwnBehavior>>;
+  /** Behaviors, or faults as data, in the order of the requests; `['success']`, repeated, by default. */
+  readonly sequence?: readonly (ScriptWord | FaultSpec)[];
   /** Reuse the last behavior for ever instead of answering 500 `MOCK_SCRIPT_EXHAUSTED`. Default: false with a `sequence`. */
   readonly repeatLast?: boolean;
-  /** Unsigned 32-bit; drawn and told where absent. Needs `random` in the sequence. */
+  /** What separates lanes: `none` (default), `header:NAME`, `query:NAME`, `key`, `path`, `connection`, `body`. */
+  readonly laneBy?: string;
+  /** With `laneBy: 'body'`: places in the JSON that change on a retry. */
+  readonly laneIgnore?: readonly string[];
+  /** Lanes with a script of their own, by name; all others walk `sequence`. */
+  readonly lanes?: Readonly<Record<string, LaneScript>>;
+  /** Which requests get a fault whatever the script says; the first that matches. */
+  readonly rules?: readonly RuleSpec[];
+  /** Unsigned 32-bit; drawn and told where absent. */
   readonly randomSeed?: number;
   /** Relative shares for `random`; default `DEFAULT_RANDOM_WEIGHTS`. Needs `random` in the sequence. */
   readonly randomWeights?: RandomWeights;
@@ -176,7 +223,6 @@ export interface ResolvedOptions extends Content {
   readonly host: string;
   readonly port: number;
   readonly apiKey: string | undefined;
-  readonly listenDelayMs: number;
   readonly chunkSize: number;
   readonly requestId: string | undefined;
   readonly evidence: EvidenceChoice;
@@ -186,11 +232,36 @@ export interface ResolvedOptions extends Content {
   readonly chatVariant: ChatVariant;
   readonly fidelity: Fidelity;
   readonly keyOrder: KeyOrder;
+  readonly control: boolean;
+  readonly controlPort: number | undefined;
+  readonly controlToken: string | undefined;
+  readonly maxLanes: number;
   readonly maxHeadBytes: number;
   readonly maxBodyBytes: number;
   readonly requestTimeoutMs: number;
+  readonly timeScale: number;
   readonly script: Script;
+  readonly catalogue: Catalogue;
+  readonly laneBy: LaneBy;
+  readonly laneIgnore: readonly string[];
+  readonly lanes: ReadonlyMap<string, Script>;
+  readonly rules: readonly NamedRule[];
 }
 
-/** Simple options as a caller may give them. */
-export type GivenOptions = { readonly [K in SimpleOptionName]?: SimpleOptions[K] | undefined } & ScriptOptions;
+/** A rule with what its fault means. */
+export interface NamedRule {
+  readonly spec: RuleSpec;
+  readonly named: Named;
+  /** What later requests with the same key get. */
+  readonly later?: Named;
+}
+
+/** Options of the server that are neither simple nor of the script. */
+export interface ControlOptions {
+  /** Whether there is a control plane (`/__control` and its like). Default true. */
+  readonly control?: boolean;
+}
+
+/** Options as a caller may give them. */
+export type GivenOptions = { readonly [K in SimpleOptionName]?: SimpleOptions[K] | undefined } & ScriptOptions &
+  ControlOptions;

@@ -1,20 +1,34 @@
 import type { Socket } from 'node:net';
+import { controlJobs } from './control/jobs.js';
+import { metricsOf } from './control/metrics.js';
+import { controlHandler } from './control/port.js';
+import type { ControlTarget } from './control/target.js';
 import { WirefaultError } from './errors.js';
 import type { RequestRecord, ServerEvent } from './events.js';
 import { exchangesOf } from './exchanges.js';
-import { type Connection, serveConnection } from './net/connection.js';
+import type { Rule } from './fault/rule-list.js';
+import type { RuleSpec } from './fault/rules.js';
+import { gatesOf } from './gates.js';
+import { type Handler, serveConnection } from './net/connection.js';
 import { bracketed, listen } from './net/listener.js';
 import type { GivenOptions, ResolvedOptions } from './options.js';
-import { type Bookkeeper, bookkeeper } from './proof/bookkeeper.js';
-import { openCapture } from './proof/capture.js';
-import { EVIDENCE_SOURCES, type EvidenceSource, type Kernel } from './proof/counters.js';
-import { openJournal } from './proof/journal.js';
-import { kernelOf } from './proof/kernel.js';
+import { byteStore } from './proof/byte-store.js';
+import type { EvidenceSource } from './proof/counters.js';
 import type { Ledger } from './proof/ledger.js';
 import { recordConnection } from './proof/recorder.js';
 import { settler } from './proof/settle.js';
-import { type Naming, resolveOptions } from './resolve-options.js';
+import { proxyAnswers } from './proxy/proxy-answers.js';
+import type { Upstream } from './proxy/upstream.js';
+import { unreachable } from './reach.js';
+import type { Naming } from './refused.js';
+import { resolveOptions } from './resolve-options.js';
+import { namedRule } from './resolve-script.js';
+import { selectorOf } from './selector.js';
+import { chosenKernel, openBooks } from './server-books.js';
+import { openConnections } from './server-connections.js';
+import { type Finding, findingsOf } from './trial/findings.js';
 import { VERSION } from './version.js';
+import { openWindow, windowOf } from './windows.js';
 
 /**
  * The straight line, wired together:
@@ -39,6 +53,8 @@ export interface FaultServer {
   /** Without `/v1`, and with IPv6 in brackets: `http://127.0.0.1:8000`. */
   readonly baseURL: string;
   readonly port: number;
+  /** Where `/__control` and its like are; `undefined` without a control plane. */
+  readonly controlURL: string | undefined;
   /** The seed of `random` and of the answers' ids, given or generated. */
   readonly randomSeed: number;
   /** Accepted requests in the order of their arrival, live; the newest `requestHistory` of them. */
@@ -56,10 +72,33 @@ export interface FaultServer {
   ledger(exchange: number): Promise<Ledger>;
   /** Each ledger from now on, as it settles; ends when the server is closed. */
   followLedgers(): AsyncIterableIterator<Ledger>;
+  /** What the kept ledgers tell about the clients' manners: retries without pauses, sockets used again and the like. */
+  findings(): Finding[];
   /** Resolves when no exchange is under way and every ledger is settled, and written where there is a journal. */
   idle(): Promise<void>;
   /** Resolves when the port accepts connections: at once, or at the end of a refusal window. */
   whenListening(): Promise<void>;
+  /** The rules in force, in the order in which they are tested. */
+  readonly rules: readonly Rule[];
+  /** The newest rules that were used up, the last one last. */
+  readonly spentRules: readonly Rule[];
+  /**
+   * Adds a rule. It is tested, counted and gone in one step, by the request that meets it. One for every request without
+   * `once` or `times` is the default, of which there is one.
+   * @throws WirefaultError `bad_script`
+   */
+  inject(rule: RuleSpec): Rule;
+  /** Whether there was such a rule. */
+  removeRule(id: number): boolean;
+  clearRules(): void;
+  /** Starts all scripts anew, as a new generation whose number is returned; answers in flight keep theirs, rules stay. */
+  reset(): number;
+  /** Closes the port for `ms`, in this very tick. */
+  refuse(ms: number): void;
+  /** Lets `count` exchanges (default 1) through a gate, those that wait or the next that come; `Infinity` opens it for good. */
+  release(gate: string, count?: number): void;
+  /** Resolves when `count` exchanges (default 1) wait at a gate. */
+  waitingAt(gate: string, count?: number): Promise<void>;
   /** Stops listening and ends all connections, stalled ones too. May be called again. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -67,6 +106,8 @@ export interface FaultServer {
 
 const DEFAULT_REQUEST_HISTORY = 10_000;
 const DEFAULT_LEDGER_HISTORY = 1000;
+/** Of exchanges' bytes, kept for the control plane. */
+const CONTROL_BYTES = 16_777_216;
 
 /**
  * Starts a fault server. Resolves once the port is bound; if the sequence begins with `connection_refused` the port
@@ -78,57 +119,160 @@ export function startFaultServer(options: FaultServerOptions = {}): Promise<Faul
 }
 
 /** As `startFaultServer`, with options called as the caller's user knows them. */
-export async function startNamed(given: FaultServerOptions, naming: Naming): Promise<FaultServer> {
-  const { onEvent, requestHistory = DEFAULT_REQUEST_HISTORY, ledgerHistory, redact, ...rest } = given;
+export async function startNamed(given: FaultServerOptions, naming: Naming, upstream?: Upstream): Promise<FaultServer> {
+  const { onEvent, requestHistory = DEFAULT_REQUEST_HISTORY, redact = true, ...others } = given;
+  const { ledgerHistory = DEFAULT_LEDGER_HISTORY, ...rest } = others;
   checkCount('requestHistory', requestHistory);
   checkCount('ledgerHistory', ledgerHistory);
   const options = resolveOptions(rest, naming);
-  const emit = (event: ServerEvent): void => notify(onEvent, event);
   const { script } = options;
+  // What an upstream's answer has is known when it comes.
+  if (!upstream) checkReach(options, naming);
+  const metrics = metricsOf();
+  const emit = (event: ServerEvent): void => {
+    metrics.onEvent(event);
+    notify(onEvent, event);
+  };
   const kernel = await chosenKernel(options, naming);
-  const books = await openBooks(options, kernel.source, { emit, ledgerHistory, redact });
-  const refuse = (windows: number): void => listener.refuse(windows * options.listenDelayMs);
-  const exchanges = exchangesOf({ options, requestHistory, books, emit, refuse });
+  const bytes = options.control ? byteStore({ maxBytes: CONTROL_BYTES, redact }) : undefined;
+  const { onLedger } = metrics;
+  const books = await openBooks(options, { evidence: kernel.source, emit, ledgerHistory, redact, bytes, onLedger });
+  const gates = gatesOf();
+  const selector = selectorOf(options);
   const open = openConnections();
   const settling = settler();
 
+  const inject = (rule: RuleSpec): Rule => {
+    const { spec, named, later } = namedRule(rule, 'rule', options.catalogue);
+    return selector.rules.add(spec, named, later);
+  };
+  const target: ControlTarget = {
+    get rules() {
+      return selector.rules.rules;
+    },
+    spentRules: selector.rules.spent,
+    inject,
+    remove: selector.rules.remove,
+    clear: selector.rules.clear,
+    reset: selector.reset,
+    get gates() {
+      return gates.held;
+    },
+    release: gates.release,
+    refuse: (ms) => listener.refuse(ms),
+    ledgers: books.ledgers,
+    followLedgers: books.follow,
+    bytesOf: (exchange, of) => bytes?.get(exchange, of),
+    metrics: () =>
+      metrics.text({
+        openConnections: open.count,
+        rules: selector.rules.rules.length,
+        waitingAtGates: [...gates.held.values()].reduce((sum, count) => sum + count, 0),
+        droppedRequests: exchanges.dropped,
+        droppedLanes: selector.droppedLanes,
+      }),
+  };
+  const control = options.control ? controlJobs({ options, target, emit }) : undefined;
+  const exchanges = exchangesOf({
+    options,
+    requestHistory,
+    books,
+    emit,
+    selector,
+    proxy:
+      upstream &&
+      proxyAnswers({
+        upstream,
+        content: options,
+        wanted: books.wanted,
+        keepsBytes: books.keepsBytes,
+        emit,
+      }),
+    control: options.controlPort === undefined ? control : undefined,
+    open: (windows) => {
+      for (const window of windows) openWindow(listener, windowOf(window, options));
+    },
+  });
+
+  function serve(socket: Socket, handlerFor: (number: number, client: string | undefined) => Handler): void {
+    open.add(socket, (number) =>
+      serveConnection(socket, {
+        limits: { ...options, keepRaw: Boolean(upstream) || options.capture !== undefined || bytes !== undefined },
+        requestTimeoutMs: options.requestTimeoutMs,
+        recorder: recordConnection(socket, kernel, settling),
+        handler: handlerFor(number, socket.remoteAddress),
+        timeScale: options.timeScale,
+        gate: gates.pass,
+        onIdle: (event) => emit({ type: 'idle_fault', connection: number, ...event }),
+        onBad: (bad) => emit({ type: 'rejected', ...bad }),
+      }),
+    );
+  }
+
+  const failed = async (error: unknown): Promise<never> => {
+    await books.close();
+    throw error;
+  };
+  const controlListener =
+    control && options.controlPort !== undefined
+      ? await listen(
+          { host: options.host, port: options.controlPort, refuseFirstMs: 0 },
+          {
+            onConnection: (socket) => serve(socket, (_, client) => controlHandler(control, client)),
+            onBound: () => {},
+            onWindow: () => {},
+            onListening: () => {},
+            onLost: (error) => emit({ type: 'listen_failed', reason: error.message }),
+          },
+        ).catch(failed)
+      : undefined;
+
   let baseURL = '';
   let ready = false;
+  const urlOf = (port: number): string => `http://${bracketed(options.host)}:${port}`;
+  const controlURL = (): string | undefined => control && (controlListener ? urlOf(controlListener.port) : baseURL);
+  const scripts = [script, ...options.lanes.values()];
+  const windows = scripts.flatMap(({ leading, entries }) => [...leading, ...entries.flatMap((entry) => entry.windows)]);
   const listener = await listen(
-    { ...options, refuseFirstMs: script.leadingRefusals * options.listenDelayMs },
     {
-      onConnection: (socket) =>
-        open.add(socket, (number) =>
-          serveConnection(socket, {
-            limits: { ...options, keepRaw: options.capture !== undefined },
-            requestTimeoutMs: options.requestTimeoutMs,
-            recorder: recordConnection(socket, kernel, settling),
-            handle: exchanges.handlerFor(number),
-            onBad: (bad) => emit({ type: 'rejected', ...bad }),
-          }),
-        ),
+      ...options,
+      refuseFirstMs: 0,
+      first: script.leading.map((window) => windowOf(window, options)),
+      kinds: windows.map((window) => windowOf(window, options).kind),
+    },
+    {
+      onConnection: (socket) => serve(socket, exchanges.handlerFor),
       onBound: ({ port }) => {
-        baseURL = `http://${bracketed(options.host)}:${port}`;
+        baseURL = urlOf(port);
       },
-      onRefusing: (delayMs) => emit({ type: 'unavailable', baseURL: `${baseURL}/v1`, delayMs }),
+      onWindow: (window) => {
+        const span = window.kind === 'refuse_attempts' ? { attempts: window.attempts } : { delayMs: window.ms };
+        const how = window.kind === 'blackhole' ? { blackhole: true as const } : {};
+        emit({ type: 'unavailable', baseURL: `${baseURL}/v1`, ...span, ...how });
+      },
       onListening: () => {
         const { seed: randomSeed } = script;
         if (ready) emit({ type: 'available', baseURL: `${baseURL}/v1` });
-        else emit({ type: 'ready', baseURL: `${baseURL}/v1`, randomSeed, evidence: kernel.source, version: VERSION });
+        else {
+          const at = controlURL();
+          const told = { randomSeed, evidence: kernel.source, version: VERSION, ...(at ? { controlURL: at } : {}) };
+          emit({ type: 'ready', baseURL: `${baseURL}/v1`, ...told });
+        }
         ready = true;
       },
       onLost: (error) => emit({ type: 'listen_failed', reason: error.message }),
     },
   ).catch(async (error) => {
-    await books.close();
-    throw error;
+    await controlListener?.close();
+    return failed(error);
   });
 
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closing ??= (async () => {
-      await listener.close();
+      await Promise.all([listener.close(), controlListener?.close()]);
       await open.destroyAll();
+      upstream?.close();
       await books.close();
     })();
     return closing;
@@ -136,6 +280,7 @@ export async function startNamed(given: FaultServerOptions, naming: Naming): Pro
   return {
     baseURL,
     port: listener.port,
+    controlURL: controlURL(),
     randomSeed: script.seed,
     requests: exchanges.requests,
     get droppedRequests() {
@@ -145,8 +290,24 @@ export async function startNamed(given: FaultServerOptions, naming: Naming): Pro
     ledgers: books.ledgers,
     ledger: books.ledger,
     followLedgers: books.follow,
+    findings: () =>
+      findingsOf(books.ledgers, {
+        response: (exchange) => bytes?.get(exchange, 'response'),
+        requestBody: (exchange) => bytes?.get(exchange, 'request')?.toString('utf8'),
+      }),
     idle: books.idle,
     whenListening: listener.whenListening,
+    get rules() {
+      return selector.rules.rules;
+    },
+    spentRules: selector.rules.spent,
+    inject,
+    removeRule: selector.rules.remove,
+    clearRules: selector.rules.clear,
+    reset: selector.reset,
+    refuse: listener.refuse,
+    release: gates.release,
+    waitingAt: gates.waiting,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -158,63 +319,14 @@ function checkCount(name: string, value: number | undefined): void {
   throw new WirefaultError('bad_option', message);
 }
 
-async function chosenKernel({ evidence }: ResolvedOptions, naming: Naming): Promise<Kernel> {
-  const kernel = await kernelOf(evidence);
-  if (kernel) return kernel;
-  const allowed = EVIDENCE_SOURCES.join(', ');
-  const message = `${naming('evidence')}: "${evidence}" is not to be had on this machine; expected auto, or another of ${allowed}`;
-  throw new WirefaultError('bad_option', message);
-}
-
-/** The journal and the capture that the options ask for, and the books that are kept with them. */
-async function openBooks(
-  options: ResolvedOptions,
-  evidence: EvidenceSource,
-  kept: {
-    readonly emit: (event: ServerEvent) => void;
-    readonly ledgerHistory: number | undefined;
-    readonly redact: boolean | undefined;
-  },
-): Promise<Bookkeeper> {
-  const { emit, ledgerHistory = DEFAULT_LEDGER_HISTORY, redact = true } = kept;
-  const { journal: path, journalMaxBytes: maxBytes, capture: dir, settleTimeoutMs } = options;
-  const capture =
-    dir === undefined
-      ? undefined
-      : await openCapture({ dir, redact, onLost: (reason) => emit({ type: 'capture_failed', reason }) });
-  const journal =
-    path === undefined
-      ? undefined
-      : await openJournal({
-          path,
-          maxBytes,
-          onLost: (reason, lostLines) => emit({ type: 'journal_failed', reason, lostLines }),
-        });
-  const contentBlocks = options.contentBlocks > 0;
-  return bookkeeper({ evidence, history: ledgerHistory, redact, contentBlocks, settleTimeoutMs, journal, capture });
-}
-
-interface OpenConnections {
-  /** Connections are numbered from 1. */
-  add(socket: Socket, serve: (number: number) => Connection): void;
-  destroyAll(): Promise<void>;
-}
-
-function openConnections(): OpenConnections {
-  const open = new Map<Connection, Promise<void>>();
-  let count = 0;
-  return {
-    add: (socket, serve) => {
-      const connection = serve(++count);
-      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-      open.set(connection, closed);
-      closed.then(() => open.delete(connection));
-    },
-    destroyAll: async () => {
-      for (const connection of open.keys()) connection.destroy();
-      await Promise.all(open.values());
-    },
-  };
+/** What no answer reaches is found out before the first request, not by it. */
+function checkReach(options: ResolvedOptions, naming: Naming): void {
+  const scripts = [options.script, ...options.lanes.values()];
+  const scripted = scripts.flatMap(({ entries }) => entries.flatMap(({ named }) => named ?? []));
+  for (const named of new Set([...scripted, ...options.rules.map((rule) => rule.named)])) {
+    const why = unreachable(named, options);
+    if (why !== undefined) throw new WirefaultError('bad_script', `${naming('sequence')}: ${named.name}: ${why}`);
+  }
 }
 
 function notify(onEvent: ((event: ServerEvent) => unknown) | undefined, event: ServerEvent): void {

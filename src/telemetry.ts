@@ -64,6 +64,8 @@ function levelOf(event: ServerEvent): Level {
     case 'ready':
     case 'available':
     case 'auxiliary':
+    case 'control':
+    case 'idle_fault':
     case 'request':
     case 'result':
       return 'info';
@@ -91,18 +93,39 @@ const OUTCOME_STYLE: Readonly<Record<Outcome, Style>> = {
   stalled: 'yellow',
   client_closed: 'magenta',
   server_closed: 'magenta',
+  cut_unreached: 'red',
   server_error: 'red',
+  upstream_refused: 'red',
+  upstream_tls: 'red',
+  upstream_timeout: 'red',
+  upstream_reset: 'red',
+  upstream_closed: 'red',
+  upstream_invalid: 'red',
 };
+
+const IDLE_WHEN = { idle: 'behind an answer', request: 'at the first byte of a request' } as const;
+
+function unavailable({ baseURL, delayMs, attempts, blackhole }: ServerEvent & { type: 'unavailable' }): string {
+  if (attempts !== undefined) return `port closed: ${baseURL} refuses ${attempts} connections`;
+  return blackhole
+    ? `port blocked: ${baseURL} answers no connect for ${delayMs} ms`
+    : `port closed: ${baseURL} refuses connections for ${delayMs} ms`;
+}
+
+/** Told where it isn't on the port of the answers: its port may be one that nobody chose. */
+function controlPlane({ baseURL, controlURL }: ServerEvent & { type: 'ready' }): string {
+  return controlURL === undefined || baseURL === `${controlURL}/v1` ? '' : `control at ${controlURL}/__control; `;
+}
 
 /** One event for a person: a line, or two. */
 export function humanLine(event: ServerEvent, style: (style: Style, text: string) => string): string {
   switch (event.type) {
     case 'unavailable':
-      return style('yellow', `port closed: ${event.baseURL} refuses connections for ${event.delayMs} ms`);
+      return style('yellow', unavailable(event));
     case 'ready':
       return [
         `${style('bold', 'wirefault')} ${event.version} is listening at ${style('cyan', event.baseURL)}`,
-        style('gray', `seed ${event.randomSeed}; Ctrl-C stops it`),
+        style('gray', `seed ${event.randomSeed}; ${controlPlane(event)}Ctrl-C stops it`),
       ].join('\n');
     case 'available':
       return style('green', `port open: ${event.baseURL} accepts connections again`);
@@ -119,10 +142,15 @@ export function humanLine(event: ServerEvent, style: (style: Style, text: string
     case 'result': {
       const chunks = style('gray', `${event.chunksSent} ${event.chunksSent === 1 ? 'event' : 'events'} sent`);
       const outcome = style(OUTCOME_STYLE[event.outcome], event.outcome);
-      return `${style('gray', `#${event.attempt}`)} ${event.behavior}: ${outcome}, ${chunks}`;
+      const why = event.reason === undefined ? '' : `: ${event.reason}`;
+      return `${style('gray', `#${event.attempt}`)} ${event.behavior}: ${outcome}, ${chunks}${why}`;
     }
     case 'auxiliary':
       return style('gray', `${event.method} ${event.path}: ${event.status}, beside the script`);
+    case 'control':
+      return style('gray', `${event.method} ${event.path}: ${event.status}, control`);
+    case 'idle_fault':
+      return style('gray', `connection ${event.connection}: ${event.did}, ${IDLE_WHEN[event.when]}`);
     case 'rejected':
       return style('yellow', `rejected with ${event.status}${event.path ? ` ${event.path}` : ''}: ${event.reason}`);
     default:

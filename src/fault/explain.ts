@@ -138,10 +138,12 @@ function timeLine(steps: readonly Step[]): string[] {
         const times = step.times === Number.POSITIVE_INFINITY ? 'for ever' : `${step.times} times`;
         return `${at}write bytes ${step.start} to ${step.end} again every ${step.everyMs} ms, ${times}`;
       }
+      case 'gate':
+        return `${at}wait for the gate ${step.name}`;
       case 'settle':
         return `${at}settle until the client has ${step.until === 'read' ? 'read' : step.until} it all, ${step.timeoutMs} ms at most`;
       case 'teardown':
-        return `${at}${step.kind}`;
+        return `${at}${step.kind}${step.unread ? ', with the rest of the request unread' : ''}`;
       default:
         return step satisfies never;
     }

@@ -1,10 +1,19 @@
 import type { Role } from '../sse/dialect.js';
 import type { Mark, Marked } from '../sse/mark.js';
-import { bytesOfArguments, codePointsOfText, multiByteCharacters } from './characters.js';
+import { bodyOf, headEnd, stretchesOf } from './body-bytes.js';
+import {
+  bytesOfArguments,
+  codePointsOfText,
+  insidesOfCharacters,
+  middlesOfCharacters,
+  middlesOfLineEnds,
+} from './characters.js';
 
 /** A position says what is delivered before the cut. `N` counts from 1, `K` counts bytes. The table below has all. */
 export type Position =
+  | 'accept'
   | 'request'
+  | `request:${number}`
   | `status_line:${number}`
   | 'headers'
   | `headers:${number}`
@@ -16,23 +25,48 @@ export type Position =
   | `chunk:${number}.end`
   | 'last_chunk'
   | 'last_chunk.end'
+  | `last_chunk+${number}`
   | `event:${number}`
   | `event:${number}+${number}`
   | `event:${number}.mid`
   | `text:${number}`
   | `char:${number}.mid`
+  | `char:${number}+${number}`
+  | `eol:${number}.mid`
   | `tool_args:${number}`
+  | 'half'
   | 'deltas'
   | 'terminator'
   | 'events'
   | 'end';
 
-/** An answer as the table looks at it. */
+/** An answer as the table looks at it. What takes a walk over its bytes is found once, when it is first asked for. */
 interface View {
   readonly answer: Marked;
   readonly events: readonly Mark[];
   readonly borders: Borders;
+  /** The data of the chunks, where there are any. */
+  readonly chunks: readonly Mark[];
   mark(kind: Mark['kind'], index?: number): Mark | undefined;
+  nth<T>(list: (answer: Marked) => readonly T[], n: number): T | undefined;
+}
+
+function viewOf(answer: Marked): View {
+  const found = new Map<unknown, readonly unknown[]>();
+  const byIndex = new Map(answer.marks.map((mark) => [`${mark.kind}:${mark.index}`, mark]));
+  return {
+    answer,
+    events: answer.marks.filter(({ kind }) => kind === 'event' || kind === 'part'),
+    borders: bordersOf(answer.marks),
+    chunks: answer.marks.filter(({ kind }) => kind === 'chunk_data'),
+    mark: (kind, index = 1) => byIndex.get(`${kind}:${index}`),
+    nth: <T>(list: (answer: Marked) => readonly T[], n: number): T | undefined => {
+      // A list is always found by the function that made it.
+      const all = (found.get(list) as readonly T[] | undefined) ?? list(answer);
+      found.set(list, all);
+      return all[n - 1];
+    },
+  };
 }
 
 interface Row {
@@ -47,7 +81,18 @@ interface Row {
 
 const CRLF_BYTES = 2;
 
+/** The numbers in a form: `N` and `K`. */
+const NUMBERS = /\b[NK]\b/g;
+const DIGITS = '\\d{1,15}';
+
+/** Makes the pattern of a row out of its form: `N` and `K` are numbers, all else is itself. */
+function patternOf(form: string, number: (letter: string) => string): string {
+  return form.replaceAll(/[.+]/g, '\\$&').replaceAll(NUMBERS, number);
+}
+
 export const POSITIONS: readonly Row[] = [
+  row('accept', 'as soon as the connection is accepted, before anything is read', () => 0),
+  row('request:K', 'after K bytes of the request were read, before any byte of the answer', () => 0),
   row('request', 'after all of the request was read, before any byte of the answer', () => 0),
   row('status_line:K', 'K bytes into the status line', ({ mark }, k) => into(mark('status_line'), k)),
   row('headers', 'after the empty line', ({ mark }) => mark('headers')?.end ?? 0),
@@ -66,23 +111,34 @@ export const POSITIONS: readonly Row[] = [
     ({ mark, answer }) => mark('last_chunk')?.start ?? answer.bytes.length,
   ),
   row('last_chunk.end', 'before the final CRLF of a chunked body', ({ mark }) => minus(mark('last_chunk')?.end)),
+  row('last_chunk+K', 'K bytes into the last chunk, its trailers included', ({ mark }, k) =>
+    into(mark('last_chunk'), k),
+  ),
   row('event:N', 'after N whole events', ({ events, borders }, n) => {
     const event = events[n - 1];
     return event && borders.end(event);
   }),
-  row('event:N+K', 'after N whole events and K bytes of the next (N may be 0)', ({ events }, n, k) =>
-    into(events[n], k),
+  row('event:N+K', 'after N whole events and K bytes of the next (N may be 0)', (view, n, k) =>
+    intoEvent(view, view.events[n], k),
   ),
-  row('event:N.mid', 'halfway through event N', ({ events }, n) => {
-    const event = events[n - 1];
-    return event && event.start + Math.floor((event.end - event.start) / 2);
+  row('event:N.mid', 'halfway through event N', (view, n) => intoEvent(view, view.events[n - 1], 'half')),
+  row('text:N', 'after N code points of the text', ({ nth }, n) => nth(codePointsOfText, n)),
+  row('char:N.mid', 'inside the Nth character of several bytes', ({ nth }, n) => nth(middlesOfCharacters, n)),
+  row(
+    'char:N+K',
+    'K bytes into the Nth character of several bytes',
+    ({ nth }, n, k) => nth(insidesOfCharacters, n)?.[k - 1],
+  ),
+  row('eol:N.mid', 'between CR and LF of the Nth CRLF in the body', ({ nth }, n) => nth(middlesOfLineEnds, n)),
+  row('tool_args:N', "after N bytes of the tool calls' arguments", ({ nth }, n) => nth(bytesOfArguments, n)),
+  row('half', 'when half of the content has come, at the end of an event', ({ events, borders, answer, nth }) => {
+    const deltas = events.filter(({ role, kind }) => role === 'delta' && kind === 'event');
+    const half = deltas[Math.ceil(deltas.length / 2) - 1];
+    if (half) return borders.end(half);
+    // A body has its content in one piece.
+    const count = codePointsOfText(answer).length;
+    return nth(codePointsOfText, Math.ceil(count / 2));
   }),
-  row('text:N', 'after N code points of the text', ({ answer }, n) => codePointsOfText(answer)[n - 1]),
-  row('char:N.mid', 'inside the Nth character of several bytes', ({ answer }, n) => {
-    const character = multiByteCharacters(answer)[n - 1];
-    return character && character.start + Math.floor((character.end - character.start) / 2);
-  }),
-  row('tool_args:N', "after N bytes of the tool calls' arguments", ({ answer }, n) => bytesOfArguments(answer)[n - 1]),
   row('deltas', 'after the last event that carries content', ({ events, borders }) => {
     // An answer without content is cut where its content would have come.
     const lastOf = (of: Role): Mark | undefined => events.findLast(({ role }) => role === of);
@@ -100,36 +156,66 @@ export const POSITIONS: readonly Row[] = [
   row('end', 'after everything', ({ answer }) => answer.bytes.length),
 ];
 
-/** Makes the pattern of a row out of its form: `N` and `K` are numbers, all else is itself. */
 function row(form: string, meaning: string, find: Row['find']): Row {
-  const pattern = form.replaceAll(/[.+]/g, '\\$&').replaceAll(/\b[NK]\b/g, '(\\d{1,15})');
-  return { form, meaning, pattern: new RegExp(`^${pattern}$`), find };
+  return { form, meaning, pattern: new RegExp(`^${patternOf(form, () => `(${DIGITS})`)}$`), find };
 }
 
+/** As they are written, for messages. */
+export const POSITION_FORMS: readonly string[] = POSITIONS.map(({ form }) => form);
+
+const anyOf = (patterns: readonly string[]): RegExp => new RegExp(`^(${patterns.join('|')})$`);
+
+/** What a position looks like. */
+export const POSITION_PATTERN = anyOf(POSITION_FORMS.map((form) => patternOf(form, () => DIGITS)));
+
+/** A position, or one with `*` for its `N`. */
+export const POSITIONS_PATTERN = anyOf(
+  POSITION_FORMS.map((form) => patternOf(form, (letter) => (letter === 'N' ? `(?:${DIGITS}|\\*)` : DIGITS))),
+);
+
 export function isPosition(text: string): text is Position {
-  return POSITIONS.some(({ pattern }) => pattern.test(text));
+  return POSITION_PATTERN.test(text);
 }
 
 function into(mark: Mark | undefined, bytes: number): number | undefined {
   return mark && mark.start + bytes <= mark.end ? mark.start + bytes : undefined;
 }
 
+/** What stands between the chunks of an event is none of its bytes. */
+function intoEvent({ answer, chunks }: View, event: Mark | undefined, count: number | 'half'): number | undefined {
+  if (!event) return undefined;
+  const stretches = stretchesOf(answer.bytes, chunks.length > 0 ? piecesOf(event, chunks) : [event]);
+  const { length } = stretches.bytes;
+  const bytes = count === 'half' ? Math.floor(length / 2) : count;
+  if (bytes === 0) return event.start;
+  return bytes <= length ? stretches.after(bytes) : undefined;
+}
+
+/** The parts of `event` that lie in `chunks`, which are in the order of the wire. */
+function piecesOf(event: Mark, chunks: readonly Mark[]): Pick<Mark, 'start' | 'end'>[] {
+  let low = 0;
+  let high = chunks.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((chunks[middle]?.end ?? 0) <= event.start) low = middle + 1;
+    else high = middle;
+  }
+  const pieces: Pick<Mark, 'start' | 'end'>[] = [];
+  for (let at = low; ; at++) {
+    const chunk = chunks[at];
+    if (!chunk || chunk.start >= event.end) return pieces;
+    pieces.push({ start: Math.max(chunk.start, event.start), end: Math.min(chunk.end, event.end) });
+  }
+}
+
 function minus(end: number | undefined): number | undefined {
   return end === undefined ? undefined : end - CRLF_BYTES;
 }
 
-/** Walks the data of the chunks, or what stands behind the headers where there are none. */
-function bodyOffset({ answer, mark }: View, k: number): number | undefined {
-  const head = mark('headers')?.end ?? 0;
-  if (k === 0) return head;
-  const chunks = answer.marks.filter(({ kind }) => kind === 'chunk_data');
-  if (chunks.length === 0) return head + k <= answer.bytes.length ? head + k : undefined;
-  let left = k;
-  for (const data of chunks) {
-    if (left <= data.end - data.start) return data.start + left;
-    left -= data.end - data.start;
-  }
-  return undefined;
+function bodyOffset({ answer }: View, k: number): number | undefined {
+  if (k === 0) return headEnd(answer.marks);
+  const body = bodyOf(answer);
+  return k <= body.bytes.length ? body.after(k) : undefined;
 }
 
 /** Where events stand together with their chunks. */
@@ -149,18 +235,27 @@ export function bordersOf(marks: readonly Mark[]): Borders {
   };
 }
 
-/** The number of bytes before the cut, or `undefined` where the answer doesn't reach the position. */
-export function offsetOf(position: Position, answer: Marked): number | undefined {
+function found(position: string, view: View): number | undefined {
   for (const { pattern, find } of POSITIONS) {
     const match = pattern.exec(position);
-    if (!match) continue;
-    const view: View = {
-      answer,
-      events: answer.marks.filter(({ kind }) => kind === 'event' || kind === 'part'),
-      borders: bordersOf(answer.marks),
-      mark: (kind, index = 1) => answer.marks.find((mark) => mark.kind === kind && mark.index === index),
-    };
-    return find(view, Number(match[1] ?? 0), Number(match[2] ?? 0));
+    if (match) return find(view, Number(match[1] ?? 0), Number(match[2] ?? 0));
   }
   return undefined;
+}
+
+/** The number of bytes before the cut, or `undefined` where the answer doesn't reach the position. */
+export function offsetOf(position: Position, answer: Marked): number | undefined {
+  return found(position, viewOf(answer));
+}
+
+/** Every offset that `pattern` means: of one position, or with `*` of every such one that the answer has. */
+export function offsetsOf(pattern: string, answer: Marked): number[] {
+  const view = viewOf(answer);
+  const offsets: number[] = [];
+  for (let n = 1; ; n++) {
+    const offset = found(pattern.replace('*', String(n)), view);
+    if (offset === undefined) return offsets;
+    offsets.push(offset);
+    if (!pattern.includes('*')) return offsets;
+  }
 }

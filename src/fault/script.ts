@@ -1,23 +1,43 @@
-import type { RandomWeights } from './catalogue.js';
-import { draw } from './random.js';
-import type { PlayedWord, ScriptWord } from './word.js';
+import type { Catalogue, RandomWeights } from './catalogue.js';
+import { draw, type Share } from './random.js';
+import type { KeyUse } from './rule-list.js';
+import type { FaultSpec } from './spec.js';
+import { isPlayed } from './stage.js';
 
 /**
- * The script: which behavior each attempt gets. A pure function of the attempt's number; the only state is the
- * count of attempts, which each lane keeps for itself.
+ * The script: which fault each attempt gets. A pure function of the attempt's number; the only state is the count of
+ * attempts, which each lane keeps for itself.
  */
+
+/** A fault with the name by which it is told. */
+export interface Named {
+  readonly name: string;
+  readonly fault: FaultSpec;
+}
+
+/** What the port does for a while. */
+export type ListenFault = NonNullable<FaultSpec['listen']>;
+
+/** A word of the script that answers a request, with the windows of the port that open when its exchange ends. */
+interface Entry {
+  /** `undefined` for `random`. */
+  readonly named: Named | undefined;
+  readonly windows: readonly ListenFault[];
+}
+
 export interface Script {
-  /** The entries that answer requests, each with the refusal windows that open when its exchange ends. */
-  readonly entries: readonly {
-    readonly name: Exclude<ScriptWord, 'connection_refused'>;
-    readonly refusals: number;
-  }[];
-  /** Refusal windows before the first request. */
-  readonly leadingRefusals: number;
+  readonly entries: readonly Entry[];
+  /** Windows before the first request. */
+  readonly leading: readonly ListenFault[];
   readonly repeatLast: boolean;
   readonly seed: number;
-  readonly weights: RandomWeights;
+  readonly shares: readonly Share<Named>[];
+  /** The last word is a window of the port. */
+  readonly endsInWindow: boolean;
 }
+
+export const SELECTION_SOURCES = ['query', 'header', 'rule', 'script'] as const;
+export type SelectionSource = (typeof SELECTION_SOURCES)[number];
 
 /** What one attempt gets. */
 export type Selection =
@@ -27,33 +47,60 @@ export type Selection =
       /** Counts from 1 within the lane. */
       readonly attempt: number;
       /** The word in the script, `random` perhaps. */
-      readonly scripted: ScriptWord;
-      readonly behavior: PlayedWord;
-      /** Refusal windows that open just before this exchange ends. */
-      readonly refusals: number;
+      readonly scripted: string;
+      readonly behavior: string;
+      readonly fault: FaultSpec;
+      /** Who chose it. */
+      readonly source: SelectionSource;
+      /** The rule's label, or its number. */
+      readonly rule?: string;
+      /** Requests that are one by this key get the same ids and times. */
+      readonly key?: KeyUse;
+      /** Windows of the port that open just before this exchange ends. */
+      readonly windows: readonly ListenFault[];
     }
   | { readonly kind: 'exhausted'; readonly lane: string; readonly attempt: number };
 
+export const RANDOM = 'random';
+
+/** `sequence` names faults; `undefined` stands for `random`. */
 export function scriptOf(
-  sequence: readonly ScriptWord[],
-  options: { readonly repeatLast: boolean; readonly seed: number; readonly weights: RandomWeights },
+  sequence: readonly (Named | undefined)[],
+  options: Pick<Script, 'repeatLast' | 'seed' | 'shares'>,
 ): Script {
-  let leadingRefusals = 0;
-  const entries: { name: Exclude<ScriptWord, 'connection_refused'>; refusals: number }[] = [];
-  for (const name of sequence) {
-    const before = entries.at(-1);
-    if (name !== 'connection_refused') entries.push({ name, refusals: 0 });
-    else if (before) before.refusals++;
-    else leadingRefusals++;
+  const leading: ListenFault[] = [];
+  const entries: { named: Named | undefined; windows: ListenFault[] }[] = [];
+  for (const named of sequence) {
+    const { listen } = named?.fault ?? {};
+    if (!listen) entries.push({ named, windows: [] });
+    else (entries.at(-1)?.windows ?? leading).push(listen);
   }
-  return { entries, leadingRefusals, ...options };
+  return { entries, leading, endsInWindow: sequence.at(-1)?.fault.listen !== undefined, ...options };
 }
 
-export function select(script: Script, lane: string, attempt: number): Selection {
+/** The behaviors that `random` draws, in the order of the catalogue. */
+export function sharesOf(catalogue: Catalogue, weights: RandomWeights): Share<Named>[] {
+  return [...catalogue.values()].flatMap(({ name, fault }) => {
+    const weight = weights[name] ?? 0;
+    return weight > 0 && isPlayed(fault) ? [{ value: { name, fault }, weight }] : [];
+  });
+}
+
+/** `position`: the word of the script, from 1. It falls behind the attempt where rules took requests. */
+export function select(script: Script, lane: string, attempt: number, position = attempt): Selection {
   const last = script.entries.length - 1;
-  const index = script.repeatLast ? Math.min(attempt - 1, last) : attempt - 1;
+  const index = script.repeatLast ? Math.min(position - 1, last) : position - 1;
   const entry = script.entries[index];
-  if (!entry) return { kind: 'exhausted', lane, attempt };
-  const behavior = entry.name === 'random' ? draw(script.seed, lane, attempt, script.weights) : entry.name;
-  return { kind: 'behavior', lane, attempt, scripted: entry.name, behavior, refusals: entry.refusals };
+  const named = entry && (entry.named ?? draw(script.seed, lane, position, script.shares));
+  if (!entry || !named) return { kind: 'exhausted', lane, attempt };
+  return {
+    kind: 'behavior',
+    lane,
+    attempt,
+    scripted: entry.named?.name ?? RANDOM,
+    behavior: named.name,
+    fault: named.fault,
+    source: 'script',
+    windows: entry.windows,
+  };
 }

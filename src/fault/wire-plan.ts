@@ -17,9 +17,16 @@ export type Step =
       /** The number that rises by one with each pulse, where the event has one. */
       readonly sequence?: number;
     }
+  /** Until the gate is released, by the library or the control plane. */
+  | { readonly op: 'gate'; readonly name: string }
   /** Until what was written has reached the level, as far as evidence can be had, but no longer than `timeoutMs`. */
   | { readonly op: 'settle'; readonly until: 'flushed' | 'acked' | 'read'; readonly timeoutMs: number }
-  | { readonly op: 'teardown'; readonly kind: Teardown };
+  | {
+      readonly op: 'teardown';
+      readonly kind: Teardown;
+      /** A part of the request was not read, and isn't before the end either. */
+      readonly unread?: true;
+    };
 
 /** The exact bytes of an answer, their marks, and the steps that play them. Plain data. */
 export interface WirePlan {
@@ -28,6 +35,31 @@ export interface WirePlan {
   readonly marks: readonly Mark[];
   readonly cut?: { readonly position: Position; readonly offset: number };
   readonly steps: readonly Step[];
+  /** The end of the connection ends the body. */
+  readonly closes: boolean;
+  /** Layers of the fault that this answer has no place for: the events of a JSON body, say. */
+  readonly unapplied: readonly string[];
+  /** What becomes of the connection once the answer is through. */
+  readonly idle?: IdlePlan;
+}
+
+/** What happens on the connection behind an answer. */
+export interface IdlePlan {
+  readonly stray?: { readonly bytes: Buffer; readonly afterMs: number };
+  readonly teardown?: 'fin' | 'rst';
+  /** So long after the answer, where no request has come. */
+  readonly afterMs?: number;
+  /** At the first byte of the so manyth request behind this one. */
+  readonly onRequest?: number;
+}
+
+/** The pauses of the plan, in all. Keep-alives for ever have no end, and count once. */
+export function waitMsOf({ steps }: Pick<WirePlan, 'steps'>): number {
+  return steps.reduce((sum, step) => {
+    if (step.op === 'wait') return sum + step.ms;
+    if (step.op === 'pulse') return sum + step.everyMs * (Number.isFinite(step.times) ? step.times : 1);
+    return sum;
+  }, 0);
 }
 
 /** The bytes of the `nth` pulse, counted from 1: those of the plan, with the sequence number moved on. */

@@ -1,7 +1,7 @@
 import type { AnswerContext } from '../sse/dialect.js';
 import { halves, type Turn, tokensOf } from '../sse/turn.js';
 import { contentBlocks } from './content-blocks.js';
-import type { TurnShape } from './spec.js';
+import type { TurnShape } from './spec-answer.js';
 
 /** The options that hold an answer's words and delays. */
 export interface Content {
@@ -13,6 +13,7 @@ export interface Content {
   readonly reasoningText: string;
   readonly toolName: string;
   readonly toolArguments: string;
+  readonly listenDelayMs: number;
   readonly chunkDelayMs: number;
   readonly disconnectDelayMs: number;
   readonly keepaliveMs: number;
@@ -27,9 +28,14 @@ const REFUSAL = "I'm sorry, but I can't help with that.";
 const INPUT_TOKENS = 12;
 
 function textOf(shape: TurnShape, content: Content, context: AnswerContext): string {
+  if (shape.say !== undefined) return shape.say;
   if (shape.text === 'none') return '';
-  if (content.contentBlocks === 0) return (shape.text === 'success' ? content.successText : content.partialText) ?? '';
-  if (shape.text === 'partial' && content.partialText !== undefined) return content.partialText;
+  const { successText, partialText } = content;
+  if (content.contentBlocks === 0) {
+    if (shape.text === 'half') return halves(successText)[0] ?? '';
+    return (shape.text === 'success' ? successText : partialText) ?? '';
+  }
+  if (shape.text === 'partial' && partialText !== undefined) return partialText;
   const blocks = contentBlocks(content.contentBlocks, context.stamps);
   const told = shape.text === 'success' ? blocks : blocks.slice(0, Math.ceil(blocks.length / 2));
   return told.join('\n\n');
@@ -41,7 +47,8 @@ export function turnOf(shape: TurnShape, content: Content, context: AnswerContex
   const refusal = shape.refusal ? REFUSAL : '';
   const reasoning = shape.reasoning ? content.reasoningText : '';
   const wholeCall = { name: content.toolName, arguments: content.toolArguments };
-  const lastCall = shape.halfToolCall ? { ...wholeCall, arguments: halves(wholeCall.arguments)[0] ?? '' } : wholeCall;
+  const lastArguments = shape.toolArguments ?? wholeCall.arguments;
+  const lastCall = { ...wholeCall, arguments: shape.halfToolCall ? (halves(lastArguments)[0] ?? '') : lastArguments };
   const count = shape.toolCalls ?? 0;
   const toolCalls = Array.from({ length: count }, (_, n) => (n === count - 1 ? lastCall : wholeCall));
   const reasoningTokens = tokensOf(reasoning);

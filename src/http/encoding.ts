@@ -1,5 +1,6 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
-import type { Marked } from '../sse/mark.js';
+import { type Marked, takeMarked, takeParts } from '../sse/mark.js';
+import type { Encoding } from './forms.js';
 
 /**
  * gzip that keeps the parts apart (RFC 1952): each part is deflated by itself and flushed to a byte border, so that
@@ -30,4 +31,30 @@ export function gzipped(all: readonly Marked[]): Marked[] {
   trailer.writeUInt32LE(body.length % 2 ** 32, 4);
   const end = Buffer.concat([...(parts.length === 0 ? [HEADER] : []), FINAL_BLOCK, trailer]);
   return [...parts.map((part, n) => deflated(part, n === 0 ? HEADER : Buffer.alloc(0))), { bytes: end, marks: [] }];
+}
+
+const TRAILER_BYTES = 8;
+/** Neither a gzip header nor padding (RFC 1952, section 2.2: only another member may follow). */
+const EXTRA = Buffer.from('behind the end of the gzip stream');
+
+/** The parts as `encoding` sends them. */
+export function encoded(parts: readonly Marked[], encoding: Encoding): Marked[] {
+  switch (encoding) {
+    case 'gzip':
+      return gzipped(parts);
+    case 'gzip_half': {
+      const all = gzipped(parts);
+      return takeParts(all, Math.floor(all.reduce((sum, { bytes }) => sum + bytes.length, 0) / 2));
+    }
+    case 'gzip_no_trailer':
+      return gzipped(parts).map((part, n, all) =>
+        n === all.length - 1 ? takeMarked(part, part.bytes.length - TRAILER_BYTES) : part,
+      );
+    case 'gzip_extra':
+      return [...gzipped(parts), { bytes: EXTRA, marks: [] }];
+    case 'gzip_lie':
+      return [...parts];
+    default:
+      return encoding satisfies never;
+  }
 }

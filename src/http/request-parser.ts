@@ -1,5 +1,6 @@
 import { HTTPParser } from 'http-parser-js';
-import type { BadRequest, Request } from './request.js';
+import { CHUNK_LINE, watchLines } from './line-parser.js';
+import type { BadRequest, Request, RequestHead } from './request.js';
 
 /**
  * Bytes in, requests out: http-parser-js with the strictness of RFC 9112 where it is lenient (measured on 0.5.10).
@@ -17,8 +18,8 @@ export interface ParserLimits {
 }
 
 export interface ParserEvents {
-  /** The head has come, and the client waits for a 100 before it sends the body (RFC 9110, section 10.1.1). */
-  onExpectContinue(): void;
+  /** The head has come. Whether the rest shall be parsed; nothing more is, otherwise. */
+  onHead?(head: RequestHead): boolean;
   onRequest(request: Request): void;
   /** Nothing more is parsed after this. */
   onBad(bad: BadRequest): void;
@@ -35,7 +36,6 @@ const MAX_CHUNK_LINE_BYTES = 4096;
 
 const CRLF_BYTES = 2;
 const HEADER_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:/;
-const CHUNK_LINE = /^[0-9a-f]+[ \t]*(;.*)?$/i;
 
 class Refused extends Error {
   readonly bad: BadRequest;
@@ -45,44 +45,18 @@ class Refused extends Error {
   }
 }
 
-/** The parts of http-parser-js that its types keep private: each complete line passes through `consumeLine`. */
-interface LineParser {
-  consumeLine(): string | undefined;
-  readonly state: string;
-  readonly line: string;
-  readonly offset: number;
-  isChunked: boolean;
-}
-
-// Header values are octets (RFC 9110, section 5.5); `ascii` would clear their high bit.
-HTTPParser.encoding = 'latin1';
-// Its own count takes bytes of bodies for bytes of heads; ours doesn't.
-HTTPParser.maxHeaderSize = Number.POSITIVE_INFINITY;
-
-interface Head {
-  readonly method: string;
-  readonly target: string;
-  readonly httpVersion: '1.0' | '1.1';
-  readonly headers: Record<string, string>;
-  readonly keepAlive: boolean;
-}
+/** Whoever listens wants no more of this request. */
+class Stopped extends Error {}
 
 export function requestParser(limits: ParserLimits, events: ParserEvents): RequestParser {
   const parser = new HTTPParser(HTTPParser.REQUEST);
-  const lines = parser as unknown as LineParser;
-  let head: Head | undefined;
+  const lines = watchLines(parser, checkLine);
+  let head: RequestHead | undefined;
   let body: Buffer[] = [];
   const raw = rawKeeper();
   let bodyBytes = 0;
   let headBytes = 0;
   let dead = false;
-
-  const consumeLine = lines.consumeLine;
-  lines.consumeLine = function (this: LineParser) {
-    const line = consumeLine.call(this);
-    if (line !== undefined) checkLine(this.state, line);
-    return line;
-  };
 
   function checkLine(state: string, line: string): void {
     switch (state) {
@@ -150,10 +124,11 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
     headBytes = 0;
     // A streamed answer has no end but the connection's in HTTP/1.0, so there it is never used again.
     const keepAlive = httpVersion === '1.1' && info.shouldKeepAlive;
-    head = { method, target: info.url, httpVersion, headers, keepAlive };
-    const expectsContinue = headers.expect?.toLowerCase() === '100-continue' && httpVersion === '1.1';
-    if (expectsContinue && (chunked || Number.parseInt(headers['content-length'] ?? '0', 10) > 0))
-      events.onExpectContinue();
+    const expected = headers.expect?.toLowerCase() === '100-continue' && httpVersion === '1.1';
+    const expectsContinue = expected && (chunked || Number.parseInt(headers['content-length'] ?? '0', 10) > 0);
+    const [path = ''] = info.url.split('?');
+    head = { method, target: info.url, path, httpVersion, headers, keepAlive, expectsContinue };
+    if (events.onHead?.(head) === false) throw new Stopped();
   };
 
   parser[HTTPParser.kOnBody] = (chunk, start, length) => {
@@ -164,11 +139,9 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
 
   parser[HTTPParser.kOnMessageComplete] = () => {
     if (!head) return;
-    const [path = ''] = head.target.split('?');
     const request: Request = {
       ...head,
       ...(limits.keepRaw ? { raw: raw.take(lines.offset) } : {}),
-      path,
       body: body.length === 1 && body[0] ? body[0] : Buffer.concat(body),
     };
     head = undefined;
@@ -196,6 +169,11 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
       if (limits.keepRaw) raw.end();
       checkBegunLine(lines.state, lines.line);
     } catch (thrown) {
+      if (thrown instanceof Stopped) {
+        dead = true;
+        body = [];
+        return;
+      }
       refuse(thrown instanceof Refused ? thrown.bad : { status: 400, reason: explain(thrown) });
     }
   }

@@ -1,5 +1,5 @@
-/** One HTTP request as it was read. */
-export interface Request {
+/** A request's line and headers. */
+export interface RequestHead {
   readonly method: string;
   /** The request target as it was sent. */
   readonly target: string;
@@ -8,11 +8,17 @@ export interface Request {
   readonly httpVersion: '1.0' | '1.1';
   /** Names in lower case; repeated headers are joined by `, `. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether the client will use the connection again. */
+  readonly keepAlive: boolean;
+  /** The client waits for a 100 before it sends the body (RFC 9110, section 10.1.1). */
+  readonly expectsContinue: boolean;
+}
+
+/** One HTTP request as it was read. */
+export interface Request extends RequestHead {
   readonly body: Buffer;
   /** All bytes of the request as they were on the wire, where they were asked for. */
   readonly raw?: Buffer;
-  /** Whether the client will use the connection again. */
-  readonly keepAlive: boolean;
 }
 
 /** Why bytes are not a request that can be answered: the status to say so with, and one line for a person. */

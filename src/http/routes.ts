@@ -3,7 +3,7 @@ import { messageOf, suggestion } from '../errors.js';
 import { isObject, type JsonObject, type Protocol } from '../sse/dialect.js';
 import { type Auxiliary, type AuxiliaryKind, auxiliaryReply } from './auxiliary.js';
 import { errorReply, type Reply } from './reply.js';
-import type { Request } from './request.js';
+import type { Request, RequestHead } from './request.js';
 
 /**
  * What a request is for. Whatever isn't a proper request for an answer gets a reply that says what was wrong and
@@ -84,8 +84,17 @@ export function route(request: Request, options: { readonly apiKey: string | und
   return { kind: 'auxiliary', reply: auxiliaryReply(asked, request, KNOWN) };
 }
 
+/** The protocol of a request for an answer, as far as its head tells; `undefined` for any other, and without the right key. */
+export function routeHead(head: RequestHead, options: { readonly apiKey: string | undefined }): Protocol | undefined {
+  const path = pathOf(head);
+  const found = ROUTES.find(({ method, pattern }) => method === head.method && pattern.test(path));
+  if (!found || !('turn' in found.serves)) return undefined;
+  const known = options.apiKey === undefined || keyProblem(head, options.apiKey) === undefined;
+  return known ? found.serves.turn : undefined;
+}
+
 /** Proxies send the whole URL as the target (RFC 9112, section 3.2.2). */
-function pathOf({ path }: Request): string {
+function pathOf({ path }: RequestHead): string {
   const absolute = /^https?:\/\/[^/]*(.*)$/i.exec(path);
   return absolute ? absolute[1] || '/' : path;
 }
@@ -123,7 +132,7 @@ function nearest(path: string): string {
 }
 
 /** What is wrong with the request's key, or `undefined`. */
-function keyProblem(request: Request, apiKey: string): string | undefined {
+function keyProblem(request: RequestHead, apiKey: string): string | undefined {
   const { authorization = '', 'x-api-key': key } = request.headers;
   const given = /^Bearer +(.+)$/i.exec(authorization)?.[1] ?? key;
   if (given === undefined) {

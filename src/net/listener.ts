@@ -1,16 +1,29 @@
 import net from 'node:net';
 import { errnoOf, messageOf, WirefaultError } from '../errors.js';
-import { MAX_TIMER_MS } from '../options.js';
+import { joined, type OpenWindow, openerOf, type Window, type WindowKind } from './listener-window.js';
 
 /**
- * The listening socket, which can be taken away for a while: connects are then refused by the kernel, while open
+ * The listening socket, which can be taken away for a while: connects are then refused, or hang, while open
  * connections live on and the port stays reserved.
+ *
+ * Each kind of window begins in the very tick of its call. One in another of its kind makes that longer; one of another
+ * kind follows it. After a refusal for a time the port is bound anew, so a connect may come through before what follows.
  */
 export interface Listener {
   readonly host: string;
   readonly port: number;
-  /** Closes the port, in this very tick, and opens it again after `ms`. A window in a window adds up. */
+  /** Connects are refused for `ms`. */
   refuse(ms: number): void;
+  /**
+   * Connects are refused until that many were; the next one is accepted.
+   * @throws WirefaultError `window_impossible` where `listen` wasn't told of the kind
+   */
+  refuseAttempts(attempts: number): void;
+  /**
+   * Connects hang for `ms`: nothing answers them. A client that tries again by itself gets in afterwards.
+   * @throws WirefaultError `window_impossible` where `listen` wasn't told of the kind
+   */
+  blackhole(ms: number): void;
   /** Resolves when the port accepts connections; at once if it does. Rejects if that can't come any more. */
   whenListening(): Promise<void>;
   /** Stops listening for good. Connections are the owner's to end. */
@@ -21,72 +34,114 @@ export interface ListenerHooks {
   /** The port is known and ours; nothing else has happened yet. */
   onBound(address: { readonly port: number }): void;
   onConnection(socket: net.Socket): void;
-  /** Connects are refused for `ms` from now. */
-  onRefusing(ms: number): void;
+  /** A window has begun, or grown: what is left of it from now. */
+  onWindow(window: Window): void;
   onListening(): void;
-  /** The port could not be opened again after a window. */
+  /** The port could not be opened again after a window, or a window could not be opened. */
   onLost(error: WirefaultError): void;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Connects are refused for that long before the first connection, where it is over 0. */
+  readonly refuseFirstMs: number;
+  /** More windows before the first connection, one after the other. */
+  readonly first?: readonly Window[];
+  /** What windows there may be later, besides refusals for a time: what they need is made ready. */
+  readonly kinds?: readonly WindowKind[];
 }
 
 /** Long enough for a stress run's burst of connects; the kernel caps it at net.core.somaxconn. */
 const BACKLOG = 4096;
 
-/** Binds, and refuses for `refuseFirstMs` before the first connection where that is over 0. */
-export async function listen(
-  options: { readonly host: string; readonly port: number; readonly refuseFirstMs: number },
-  hooks: ListenerHooks,
-): Promise<Listener> {
-  const { host } = options;
-  let server = await bind(host, options.port, hooks);
+/**
+ * Binds, and opens the first windows before the first connection.
+ * @throws WirefaultError `port_in_use`, `listen_failed`, or `window_impossible` where a window can't be had here
+ */
+export async function listen(options: ListenOptions, hooks: ListenerHooks): Promise<Listener> {
+  const { host, refuseFirstMs, first = [], kinds = [] } = options;
+  const opener = await openerOf([...kinds, ...first.map(({ kind }) => kind)]);
+  let server = await bind(host, options.port, hooks).catch(async (error) => {
+    await opener.close();
+    throw error;
+  });
   const { address, port } = addressOf(server);
   hooks.onBound({ port });
-  let hold: Hold | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let openAtMs = 0;
+  let open: OpenWindow | undefined;
+  /** Windows that follow the open one. */
+  const later: Window[] = [];
   let reopening: Promise<void> | undefined;
   /** Why the port will never be opened again. */
   let over: WirefaultError | undefined;
   const waiting: { resolve(): void; reject(error: WirefaultError): void }[] = [];
 
-  function refuse(ms: number): void {
+  function add(window: Window): void {
     if (over) return;
-    const nowMs = performance.now();
-    openAtMs = Math.max(openAtMs, nowMs) + ms;
-    if (server.listening) shut(server);
-    hooks.onRefusing(Math.round(openAtMs - nowMs));
+    const { kind } = window;
+    if (!opener.opens(kind)) {
+      throw new WirefaultError('window_impossible', `port ${port}: no ${kind} window was prepared for it`);
+    }
+    if (open?.kind === kind && later.length === 0) {
+      hooks.onWindow(open.extend(window));
+      return;
+    }
+    put(window);
+    // While the port is being bound again there is nothing to shut.
+    if (!open && server.listening) goOn();
   }
 
-  function shut(open: net.Server): void {
-    // The descriptor is closed in this tick. The callback isn't waited for: it waits for the open connections.
-    open.close();
-    hold = holdPort(address, port);
-    openLater();
+  function put(window: Window): void {
+    const last = later.at(-1);
+    const both = last && joined(last, window);
+    if (both) later.splice(-1, 1, both);
+    else later.push(window);
   }
 
-  /** Looks again when it wakes: the window may have grown, or be longer than a timer can be. */
-  function openLater(): void {
-    const leftMs = openAtMs - performance.now();
-    if (leftMs > 0) timer = setTimeout(openLater, Math.min(leftMs, MAX_TIMER_MS));
-    else reopening = reopen();
-  }
-
-  async function reopen(): Promise<void> {
+  /** Opens the next window, or the port is open. */
+  function goOn(): void {
+    const window = later.shift();
+    if (!window) {
+      hooks.onListening();
+      for (const { resolve } of waiting.splice(0)) resolve();
+      return;
+    }
     try {
-      await hold?.release();
+      open = opener.open(window, { server, address, port }, windowOver);
+    } catch (thrown) {
+      lose(thrown);
+      return;
+    }
+    hooks.onWindow(window);
+  }
+
+  function windowOver(): void {
+    const free = open?.lift();
+    open = undefined;
+    if (free) reopening = reopen(free);
+    else goOn();
+  }
+
+  async function reopen(free: Promise<void>): Promise<void> {
+    try {
+      await free;
       const again = await bind(address, port, hooks);
       if (over) again.close();
-      else if (openAtMs > performance.now()) shut(again);
       else {
         server = again;
-        hooks.onListening();
-        for (const { resolve } of waiting.splice(0)) resolve();
+        goOn();
       }
     } catch (thrown) {
-      if (!(thrown instanceof WirefaultError)) throw thrown;
-      if (over) return;
-      giveUp(thrown);
-      hooks.onLost(thrown);
+      lose(thrown);
     }
+  }
+
+  function lose(thrown: unknown): void {
+    if (!(thrown instanceof WirefaultError)) throw thrown;
+    if (over) return;
+    giveUp(thrown);
+    if (server.listening) server.close();
+    hooks.onLost(thrown);
   }
 
   function giveUp(error: WirefaultError): void {
@@ -96,34 +151,41 @@ export async function listen(
 
   function whenListening(): Promise<void> {
     if (over) return Promise.reject(over);
-    if (server.listening) return Promise.resolve();
+    if (server.listening && !open) return Promise.resolve();
     const listening = new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
     // One who waited for something else meanwhile must not end the process by it.
     listening.catch(() => {});
     return listening;
   }
 
-  if (options.refuseFirstMs > 0) refuse(options.refuseFirstMs);
-  else hooks.onListening();
+  if (refuseFirstMs > 0) put({ kind: 'refuse', ms: refuseFirstMs });
+  for (const window of first) put(window);
+  goOn();
 
   return {
     host,
     port,
-    refuse,
+    refuse: (ms) => add({ kind: 'refuse', ms }),
+    refuseAttempts: (attempts) => add({ kind: 'refuse_attempts', attempts }),
+    blackhole: (ms) => add({ kind: 'blackhole', ms }),
     whenListening,
     close: async () => {
       giveUp(new WirefaultError('listen_failed', `port ${port}: the server was closed`));
-      clearTimeout(timer);
+      const free = open?.lift();
+      open = undefined;
       if (server.listening) server.close();
       // Whoever has waited for this may bind the port.
+      await free;
       await reopening;
-      await hold?.release();
+      await opener.close();
     },
   };
 }
 
 async function bind(host: string, port: number, hooks: ListenerHooks): Promise<net.Server> {
-  const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => hooks.onConnection(socket));
+  const server = net.createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (socket) =>
+    hooks.onConnection(socket),
+  );
   try {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -162,31 +224,4 @@ function addressOf(server: net.Server): net.AddressInfo {
 /** IPv6 addresses stand in brackets in URLs (RFC 3986, section 3.2.2). */
 export function bracketed(host: string): string {
   return net.isIPv6(host) ? `[${host}]` : host;
-}
-
-interface Hold {
-  release(): Promise<void>;
-}
-
-/**
- * Keeps a refusing port from being given away: a socket that is bound to it and connected to itself (the simultaneous
- * open of RFC 9293, section 3.5) doesn't listen, so connects get a RST; and the kernel picks the port neither for
- * `port: 0` nor for an outgoing connection (measured). Only a server with SO_REUSEADDR that asks for this very
- * port gets it.
- */
-function holdPort(address: string, port: number): Hold {
-  // One doesn't connect to a wildcard address; its port is held on loopback.
-  const self = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
-  const socket = net.connect({ host: self, port, localAddress: self, localPort: port });
-  socket.on('error', () => {}); // best effort: without it the port is only not listening
-  const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-  return {
-    release: () => {
-      // A reset leaves no TIME_WAIT behind, in which the port could not be bound again everywhere. Node would put it
-      // off until a pending connect is through.
-      if (socket.connecting) socket.destroy();
-      else socket.resetAndDestroy();
-      return gone;
-    },
-  };
 }

@@ -12,6 +12,8 @@ export interface PlayEnd {
   readonly reached: Step | undefined;
   /** Bytes of the plan whose write callback has fired: the kernel has taken them. */
   readonly flushedBytes: number;
+  /** What the plan came to be, where it wasn't known before it was played; its bytes aren't kept. */
+  readonly played?: WirePlan;
 }
 
 export interface PlayHooks {
@@ -21,14 +23,20 @@ export interface PlayHooks {
   onWrite?(segment: Buffer): void;
   /** Waits for evidence of what was written; calls `resume` when it has it, or will not get it. */
   settle(step: Step & { readonly op: 'settle' }, resume: () => void): void;
+  /** Waits at a gate; calls `resume` when it is released. The returned function gives up waiting. */
+  gate(name: string, resume: () => void): () => void;
   /** The last moment at which the kernel still knows the connection. */
   beforeReset(): void;
   /** Our FIN is sent in the middle of the answer. */
   beforeFin(): void;
   onEnd(end: PlayEnd): void;
+  /** All pauses are so many times shorter. */
+  readonly timeScale: number;
 }
 
 export interface Playback {
+  /** Nothing more comes until the client or the server ends it. */
+  readonly silent: boolean;
   /** The client will send nothing more. It may still read; but silence has nobody to be silent to. */
   clientEnded(): void;
   /** Ends the play at once; `by` is who made it end. */
@@ -53,6 +61,7 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   let ended = false;
   let clientHasEnded = false;
   let timer: NodeJS.Timeout | undefined;
+  let leaveGate: (() => void) | undefined;
   /** Called once when the kernel has taken all that was written. */
   let onFlushed: (() => void) | undefined;
   // Waits add up on this clock, not on the moments at which timers happen to fire: delays don't drift (measured: 19 ms a second).
@@ -62,6 +71,7 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
     if (ended) return;
     ended = true;
     clearTimeout(timer);
+    leaveGate?.();
     hooks.onEnd({ how, reached, flushedBytes });
   }
 
@@ -110,7 +120,7 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
 
   function pulse(step: Step & { op: 'pulse' }, done = 0): boolean {
     if (done >= step.times) return true;
-    clockMs += step.everyMs;
+    clockMs += step.everyMs / hooks.timeScale;
     timer = setTimeout(
       () => {
         const again = (): void => {
@@ -129,7 +139,7 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
       case 'write':
         return write(bytes.subarray(step.start, step.end), step.end - step.start, run);
       case 'wait': {
-        clockMs += step.ms;
+        clockMs += step.ms / hooks.timeScale;
         const ms = clockMs - performance.now();
         if (ms <= 0) return true;
         timer = setTimeout(run, ms);
@@ -137,6 +147,14 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
       }
       case 'pulse':
         return pulse(step);
+      case 'gate':
+        leaveGate = hooks.gate(step.name, () => {
+          leaveGate = undefined;
+          // Time that was spent here is nobody's delay.
+          clockMs = Math.max(clockMs, performance.now());
+          run();
+        });
+        return false;
       case 'settle':
         hooks.settle(step, run);
         return false;
@@ -159,6 +177,7 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
       case 'eof':
         return flushedOr(run);
       case 'fin':
+        if (step.unread) return closeUnread();
         hooks.beforeFin();
         socket.end();
         return true;
@@ -176,10 +195,27 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
     }
   }
 
+  /** close(2) with what the client sent unread, which the kernel makes a RST (RFC 2525, section 2.17). */
+  function closeUnread(): boolean {
+    const close = (): void => {
+      hooks.beforeReset();
+      socket.destroy();
+    };
+    const flushed = flushedOr(() => {
+      close();
+      run();
+    });
+    if (flushed) close();
+    return flushed;
+  }
+
   const waitingFor = (kind: Teardown): boolean => reached?.op === 'teardown' && reached.kind === kind;
   // Hooks may look at the playback, so nothing happens before it is in the caller's hands.
   queueMicrotask(run);
   return {
+    get silent() {
+      return waitingFor('stall') || waitingFor('half_close');
+    },
     clientEnded: () => {
       clientHasEnded = true;
       if (waitingFor('stall')) end('client_closed');

@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto';
+import { textWithin } from '../fault/characters.js';
 import { blocksIn } from '../fault/content-blocks.js';
 import { bordersOf } from '../fault/position.js';
 import type { Selection } from '../fault/script.js';
-import type { WirePlan } from '../fault/wire-plan.js';
-import type { Request } from '../http/request.js';
-import type { Mark } from '../sse/mark.js';
+import { type WirePlan, waitMsOf } from '../fault/wire-plan.js';
+import type { Request, RequestHead } from '../http/request.js';
+import type { Mark, Marked } from '../sse/mark.js';
 import type { EvidenceSource } from './counters.js';
-import { LEDGER_VERSION, type Ledger } from './ledger.js';
+import { LEDGER_VERSION, type Ledger, type UpstreamAccount } from './ledger.js';
 import type { ByteCounts, ExchangeEvidence } from './recorder.js';
 import { redactHeaders } from './redact.js';
 
@@ -18,15 +19,21 @@ export interface Intent {
   readonly inside: string;
   /** Numbered paragraphs in it. */
   readonly blocks: number;
+  /** Their marks. */
+  readonly marks: readonly string[];
+  /** What was written of it, where its bytes aren't kept. */
+  readonly written?: { readonly bytes: number; readonly sha256: string };
 }
 
 /** `blocks`: whether the text can hold numbered paragraphs, which are only looked for then. */
 export function intentOf(plan: WirePlan, blocks: boolean): Intent {
+  const marks = blocks ? blocksIn(textWithin(plan, plan.bytes.length)).map(({ mark }) => mark) : [];
   return {
     sha256: sha256(plan.bytes),
     bytes: plan.bytes.length,
     inside: plan.cut ? insideOf(plan, plan.cut.offset) : '',
-    blocks: blocks ? blocksIn(textOf(plan, plan.bytes.length)).length : 0,
+    blocks: marks.length,
+    marks,
   };
 }
 
@@ -36,21 +43,30 @@ export interface Account {
   readonly connection: number;
   readonly onConnection: number;
   readonly evidence: EvidenceSource;
-  readonly request: Request;
+  /** What of the request was read: its head, and all of it. */
+  readonly head: RequestHead | undefined;
+  readonly request: Request | undefined;
+  readonly requestBytes: number;
   readonly protocol: string;
+  readonly timeScale: number;
   readonly selection: Selection;
+  readonly generation: number;
+  readonly droppedLanes: number;
+  /** Counts whole answers by their key; returns the count with this one. */
+  countDelivered(key: string, whole: boolean): number;
   readonly plan: WirePlan;
   readonly intent: Intent;
+  readonly upstream?: UpstreamAccount | undefined;
   readonly seen: ExchangeEvidence;
   readonly outcome: string;
   /** The kind of the teardown that was reached. */
   readonly teardown: string;
   readonly redact: boolean;
-  readonly times: Ledger['times'];
+  readonly times: Omit<Ledger['times'], 'scale' | 'plannedWaitMs'>;
 }
 
 export function ledgerOf(account: Account): Ledger {
-  const { request, selection, plan, intent, seen } = account;
+  const { selection, plan, intent, seen } = account;
   const { bytes } = seen;
   const behavior = selection.kind === 'behavior' ? selection.behavior : 'script_exhausted';
   const scripted = selection.kind === 'behavior' ? selection.scripted : 'script_exhausted';
@@ -63,20 +79,19 @@ export function ledgerOf(account: Account): Ledger {
     server: seen.server,
     connectionOffset: seen.connectionOffset,
     lane: selection.lane,
+    generation: account.generation,
     attempt: selection.attempt,
     evidence: account.evidence,
-    request: {
-      method: request.method,
-      path: request.path,
-      protocol: account.protocol,
-      httpVersion: request.httpVersion,
-      headers: account.redact ? redactHeaders(request.headers) : { ...request.headers },
-      userAgent: request.headers['user-agent'] ?? null,
-      bodyBytes: request.body.length,
-      bodySha256: sha256(request.body),
-      marker: /wirefault:([A-Za-z0-9._-]{1,64})/.exec(request.body.toString('utf8'))?.[1] ?? null,
+    request: requestOf(account),
+    requestBytes: account.requestBytes,
+    selection: {
+      scripted,
+      behavior,
+      source: selection.kind === 'behavior' ? selection.source : 'script',
+      ...ruleOf(selection),
     },
-    selection: { scripted, behavior, source: 'script' },
+    key: keyOf(account),
+    droppedLanes: account.droppedLanes,
     plan: { sha256: intent.sha256, bytes: intent.bytes, writtenSha256: writtenSha256(plan, intent, bytes.written) },
     cut: plan.cut ? { ...plan.cut, inside: intent.inside } : null,
     bytes,
@@ -88,9 +103,40 @@ export function ledgerOf(account: Account): Ledger {
     settled: seen.settled
       ? { level: seen.settled.level, reached: seen.settled.reached, waitedMs: rounded(seen.settled.waitedMs) }
       : null,
+    unapplied: [...plan.unapplied],
+    ...(account.upstream ? { upstream: account.upstream } : {}),
     teardown: { kind: account.teardown, first: seen.endedBy ?? null },
     outcome: account.outcome,
-    times: account.times,
+    times: { ...account.times, scale: account.timeScale, plannedWaitMs: rounded(waitMsOf(plan)) },
+  };
+}
+
+/** A whole answer is one of which nothing is missing, as far as is known. */
+function keyOf({ selection, plan, intent, seen, countDelivered }: Account): Ledger['key'] {
+  const use = selection.kind === 'behavior' ? selection.key : undefined;
+  if (!use) return null;
+  const whole = plan.cut === undefined && seen.bytes.written === intent.bytes && (best(seen) ?? 0) >= intent.bytes;
+  const { name, value, nth } = use;
+  return { name, value, nth, delivered: countDelivered(`${name}=${value}`, whole) };
+}
+
+function ruleOf(selection: Selection): { rule: string | null } {
+  return { rule: selection.kind === 'behavior' ? (selection.rule ?? null) : null };
+}
+
+/** What was asked. The body is unknown where it wasn't read, and all of it where the fault came before the head. */
+function requestOf({ head, request, protocol, redact }: Account): Ledger['request'] {
+  if (!head) return null;
+  return {
+    method: head.method,
+    path: head.path,
+    protocol,
+    httpVersion: head.httpVersion,
+    headers: redact ? redactHeaders(head.headers) : { ...head.headers },
+    userAgent: head.headers['user-agent'] ?? null,
+    bodyBytes: request ? request.body.length : null,
+    bodySha256: request ? sha256(request.body) : null,
+    marker: /wirefault:([A-Za-z0-9._-]{1,64})/.exec(request?.body.toString('utf8') ?? '')?.[1] ?? null,
   };
 }
 
@@ -119,7 +165,7 @@ function best({ bytes, stale }: ExchangeEvidence): number | null {
 }
 
 /** What stands at `offset`: the innermost mark that it cuts, an event before the chunk data of its size; else the mark that ends there. */
-export function insideOf(plan: WirePlan, offset: number): string {
+export function insideOf(plan: Marked, offset: number): string {
   if (offset === 0) return 'before the answer';
   const lengthOf = (mark: Mark): number => mark.end - mark.start;
   const inner = (one: Mark, other: Mark): boolean =>
@@ -176,21 +222,15 @@ function terminalOf(plan: WirePlan, seen: ExchangeEvidence): Ledger['terminal'] 
 /** What a client that got everything has; pulses repeat bytes of the plan, and so leave it. */
 function writtenSha256(plan: WirePlan, intent: Intent, written: number): string | null {
   if (written === intent.bytes) return intent.sha256;
+  if (intent.written) return intent.written.bytes === written ? intent.written.sha256 : null;
   return plan.steps.some(({ op }) => op === 'pulse') ? null : sha256(plan.bytes.subarray(0, written));
-}
-
-/** The text whose last byte is among the first `bytes` of the answer. */
-function textOf(plan: WirePlan, bytes: number): string {
-  return plan.marks
-    .filter((mark) => mark.kind === 'text' && mark.end <= bytes)
-    .map((mark) => String(JSON.parse(`"${plan.bytes.toString('utf8', mark.start, mark.end)}"`)))
-    .join('');
 }
 
 /** Paragraphs are found in the text that the marks hold. Compressed streams have no such marks. */
 function blocksOf(plan: WirePlan, intent: Intent, seen: ExchangeEvidence): Ledger['blocks'] {
   if (intent.blocks === 0) return null;
-  const text = textOf(plan, Math.min(best(seen) ?? seen.bytes.flushed, plan.bytes.length));
+  const text = textWithin(plan, Math.min(best(seen) ?? seen.bytes.flushed, plan.bytes.length));
   // A paragraph is whole when its full stop has come, the only one that it has.
-  return { told: intent.blocks, delivered: blocksIn(text.slice(0, text.lastIndexOf('.') + 1)).length };
+  const delivered = blocksIn(text.slice(0, text.lastIndexOf('.') + 1)).length;
+  return { told: intent.blocks, delivered, marks: [...intent.marks] };
 }

@@ -1,12 +1,14 @@
+import { LRUCache } from 'lru-cache';
 import { WirefaultError } from '../errors.js';
 import type { Selection } from '../fault/script.js';
 import type { WirePlan } from '../fault/wire-plan.js';
-import type { Request } from '../http/request.js';
+import type { Request, RequestHead } from '../http/request.js';
 import { type Intent, intentOf, ledgerOf, rounded } from './account.js';
+import type { ByteStore } from './byte-store.js';
 import type { Capture } from './capture.js';
 import type { EvidenceSource } from './counters.js';
 import type { Journal } from './journal.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger, UpstreamAccount } from './ledger.js';
 import type { ExchangeRecorder } from './recorder.js';
 
 /**
@@ -16,6 +18,10 @@ import type { ExchangeRecorder } from './recorder.js';
 export interface Bookkeeper {
   /** The newest ledgers, in the order in which their exchanges were settled. */
   readonly ledgers: readonly Ledger[];
+  /** Whether there will be ledgers. */
+  readonly wanted: boolean;
+  /** Whether the bytes of exchanges are kept. */
+  readonly keepsBytes: boolean;
   /** What the ledger says of the whole plan, where a ledger is wanted; so the plan itself needn't be kept. */
   intentOf(plan: WirePlan): Intent | undefined;
   /** Opens the books of an exchange whose request was accepted. */
@@ -32,12 +38,30 @@ export interface Bookkeeper {
 export interface Entry {
   readonly connection: number;
   readonly onConnection: number;
-  readonly request: Request;
+  /** `undefined` where the fault came before it was read. */
+  readonly head: RequestHead | undefined;
+  /** `undefined` where it was not read whole. */
+  readonly request: Request | undefined;
+  /** Empty where it is not known. */
   readonly protocol: string;
   readonly selection: Selection;
+  readonly generation: number;
+  readonly droppedLanes: number;
   /** Its bytes may end where nothing more is written. */
   readonly plan: WirePlan;
   readonly intent: Intent | undefined;
+  /** `undefined` where no upstream was asked. */
+  readonly upstream?: undefined;
+}
+
+/** What an answer from somewhere else came to be, which isn't known before it has ended. */
+export interface CameToBe {
+  /** Without its bytes. */
+  readonly plan: WirePlan;
+  readonly intent: Intent;
+  readonly upstream: UpstreamAccount;
+  /** What the upstream sent, where bytes are kept. */
+  readonly upstreamBytes?: readonly Buffer[];
 }
 
 export interface OpenExchange {
@@ -45,7 +69,15 @@ export interface OpenExchange {
   onTeardown(): void;
   /** The play has ended: the evidence is settled in the background. */
   ended(
-    end: { readonly outcome: string; readonly teardown: string; readonly flushedBytes: number },
+    end: {
+      readonly outcome: string;
+      readonly teardown: string;
+      readonly flushedBytes: number;
+      /** Read of a request that was not looked at. */
+      readonly requestBytes: number;
+      /** Instead of the plan that was given when the books were opened. */
+      readonly came?: CameToBe | undefined;
+    },
     recorder: ExchangeRecorder,
   ): void;
 }
@@ -58,12 +90,20 @@ export interface BookkeeperOptions {
   /** Whether answers are told in numbered paragraphs. */
   readonly contentBlocks: boolean;
   readonly settleTimeoutMs: number;
+  readonly timeScale: number;
   readonly journal: Journal | undefined;
   readonly capture: Capture | undefined;
+  /** The newest exchanges' bytes, where somebody may ask for them. */
+  readonly bytes: ByteStore | undefined;
+  /** Told of each ledger, as it is settled. */
+  onLedger?(ledger: Ledger): void;
 }
 
+/** As many as a rule remembers. */
+const MAX_KEYS = 10_000;
+
 export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
-  const { journal, capture, history } = options;
+  const { journal, capture, bytes, history } = options;
   const ledgers: Ledger[] = [];
   const wanted = journal !== undefined || history > 0;
   const waiting = new Map<number, Waiting[]>();
@@ -78,9 +118,18 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
     if (history > 0) ledgers.push(ledger);
     if (ledgers.length > history) ledgers.shift();
     journal?.append(JSON.stringify(ledger));
+    options.onLedger?.(ledger);
     for (const { resolve } of waiting.get(ledger.exchange) ?? []) resolve(ledger);
     waiting.delete(ledger.exchange);
     for (const follower of followers) follower(ledger);
+  }
+
+  /** Whole answers by key: the newest keys. */
+  const delivered = new LRUCache<string, number>({ max: MAX_KEYS });
+  function countDelivered(key: string, whole: boolean): number {
+    const count = (delivered.get(key) ?? 0) + (whole ? 1 : 0);
+    delivered.set(key, count);
+    return count;
   }
 
   function closeOne(exchange: number): void {
@@ -102,20 +151,26 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
 
   return {
     ledgers,
+    wanted,
+    keepsBytes: capture !== undefined || bytes !== undefined,
     intentOf: (plan) => (wanted ? intentOf(plan, options.contentBlocks) : undefined),
     open: (entry) => {
       const exchange = ++exchanges;
       unsettled.add(exchange);
       const requestAt = new Date();
       const startMs = performance.now();
-      const segments: Buffer[] = [];
+      let segments: Buffer[] | undefined = capture || bytes ? [] : undefined;
+      let keptBytes = 0;
       let firstWriteMs: number | null = null;
       let teardownMs: number | null = null;
       const sinceStart = (): number => rounded(performance.now() - startMs);
       return {
         onWrite: (segment) => {
           firstWriteMs ??= sinceStart();
-          if (capture) segments.push(segment);
+          keptBytes += segment.length;
+          // What is too long for memory isn't kept there: an answer that passes has any length.
+          if (!capture && bytes && keptBytes > bytes.maxBytes) segments = undefined;
+          segments?.push(segment);
         },
         onTeardown: () => {
           teardownMs = sinceStart();
@@ -123,17 +178,34 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
         ended: async (end, recorder) => {
           const endMs = sinceStart();
           try {
-            if (!wanted && !capture) return;
+            if (!wanted && !capture && !bytes) return;
             const seen = await recorder.evidence(end.flushedBytes, options.settleTimeoutMs);
             const times = { requestAt: requestAt.toISOString(), firstWriteMs, endMs, teardownMs };
-            const { evidence, redact } = options;
-            if (entry.intent)
-              settle(ledgerOf({ ...entry, ...end, intent: entry.intent, exchange, evidence, redact, seen, times }));
-            capture?.store(
-              exchange,
-              entry.request.raw ?? Buffer.alloc(0),
-              Buffer.concat(segments).subarray(0, seen.bytes.flushed),
-            );
+            const { evidence, redact, timeScale } = options;
+            const { came, ...ended } = end;
+            const { plan, intent, upstream } = { ...entry, ...came };
+            if (intent)
+              settle(
+                ledgerOf({
+                  ...entry,
+                  ...ended,
+                  plan,
+                  intent,
+                  upstream,
+                  exchange,
+                  evidence,
+                  redact,
+                  timeScale,
+                  countDelivered,
+                  seen,
+                  times,
+                }),
+              );
+            if (!segments) return;
+            const raw = entry.request?.raw ?? Buffer.alloc(0);
+            const sent = Buffer.concat(segments).subarray(0, seen.bytes.flushed);
+            capture?.store(exchange, raw, sent, came?.upstreamBytes);
+            bytes?.store(exchange, raw, sent);
           } finally {
             closeOne(exchange);
           }

@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { messageOf, WirefaultError } from '../errors.js';
 import { redactRawRequest } from './redact.js';
 
-/** Stores the bytes of each exchange as they were on the wire: `000001.request` and `000001.response`. */
+/**
+ * Stores the bytes of each exchange as they were on the wire: `000001.request` and `000001.response`, of a proxy also
+ * `000001.upstream`, which is what the upstream answered.
+ */
 export interface Capture {
-  store(exchange: number, request: Buffer, response: Buffer): void;
+  store(exchange: number, request: Buffer, response: Buffer, upstream?: readonly Buffer[]): void;
   /** Resolves when everything is stored or lost. */
   flush(): Promise<void>;
 }
@@ -38,10 +41,11 @@ export async function openCapture(options: CaptureOptions): Promise<Capture> {
     underWay.add(writing);
   };
   return {
-    store: (exchange, request, response) => {
+    store: (exchange, request, response, upstream) => {
       const name = String(exchange).padStart(6, '0');
       write(`${name}.request`, redact ? redactRawRequest(request) : request);
       write(`${name}.response`, response);
+      if (upstream) write(`${name}.upstream`, Buffer.concat(upstream));
     },
     flush: async () => {
       while (underWay.size > 0) await Promise.all(underWay);

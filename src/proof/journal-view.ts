@@ -33,7 +33,7 @@ const COLUMNS: readonly Column[] = [
   { title: '#', right: true, text: ({ exchange }) => String(exchange), style: () => 'gray' },
   // UTC, as in the journal.
   { title: 'time', text: ({ times }) => times.requestAt.slice(11, 23), style: () => 'gray' },
-  { title: 'path', text: ({ request }) => printable(request.path) },
+  { title: 'path', text: ({ request }) => printable(request?.path ?? '-') },
   { title: 'behavior', text: ({ selection }) => printable(selection.behavior), style: () => 'bold' },
   { title: 'outcome', text: ({ outcome }) => printable(outcome), style: ({ outcome }) => OUTCOME_STYLE[outcome] },
   { title: 'written', right: true, text: ({ bytes }) => String(bytes.written) },
@@ -121,24 +121,38 @@ export function story(ledger: Ledger, paint: Paint): string {
 /** What was asked, chosen and planned. */
 function beginning(ledger: Ledger): Section[] {
   const { request, selection, plan, cut, connection, client, onConnection, lane, attempt } = ledger;
-  const by = request.userAgent === null ? '' : ` by ${request.userAgent}`;
-  const marker = request.marker === null ? '' : `, marker ${request.marker}`;
   const from = client.address === null ? '' : ` from ${client.address} port ${client.port}`;
   const { scripted, behavior, source } = selection;
   const scriptedAs = scripted === behavior ? '' : `, scripted as ${scripted}`;
+  const [line, ...more] = asked(ledger);
   return [
     [
       'request',
       [
-        `${request.method} ${request.path} (${request.protocol}), HTTP/${request.httpVersion}${by}`,
+        line,
         `connection ${connection}${from}, exchange ${onConnection} on it; lane ${lane}, attempt ${attempt}`,
-        `body of ${plural(request.bodyBytes, 'byte')}, SHA-256 ${request.bodySha256}${marker}`,
+        ...more,
       ],
     ],
-    ['headers', Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)],
+    ...(request
+      ? ([['headers', Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)]] as const)
+      : []),
     ['selection', [`${behavior}${scriptedAs}, from the ${source}`]],
     ['plan', [`${plural(plan.bytes, 'byte')}, SHA-256 ${plan.sha256}`]],
     ['cut', [cut ? `at ${cut.position} = byte ${grouped(cut.offset)}, ${insideWords(cut.inside)}` : 'none']],
+  ];
+}
+
+/** The request as far as it was read. */
+function asked({ request, requestBytes }: Ledger): [string, ...string[]] {
+  if (!request) return [`not looked at; read of it: ${plural(requestBytes, 'byte')}`];
+  const by = request.userAgent === null ? '' : ` by ${request.userAgent}`;
+  const marker = request.marker === null ? '' : `, marker ${request.marker}`;
+  return [
+    `${request.method} ${request.path} (${request.protocol}), HTTP/${request.httpVersion}${by}`,
+    request.bodyBytes === null
+      ? 'its body was not read'
+      : `body of ${plural(request.bodyBytes, 'byte')}, SHA-256 ${request.bodySha256}${marker}`,
   ];
 }
 
@@ -149,7 +163,7 @@ function insideWords(inside: string): string {
 
 /** What came of it. */
 function ending(ledger: Ledger): Section[] {
-  const { terminal, blocks, settled, teardown, times, evidence, stale } = ledger;
+  const { terminal, blocks, settled, unapplied, teardown, times, evidence, stale } = ledger;
   const stalely = stale ? '; the socket went before it could be asked for the last time' : '';
   const rows: (Section | undefined)[] = [
     ['evidence', [`${evidence}${stalely}`]],
@@ -164,6 +178,7 @@ function ending(ledger: Ledger): Section[] {
           : 'none',
       ],
     ],
+    unapplied.length > 0 ? ['unapplied', [`${unapplied.join(', ')}: the answer has no place for it`]] : undefined,
     [
       'teardown',
       [
@@ -179,10 +194,17 @@ function ending(ledger: Ledger): Section[] {
           ['teardown', times.teardownMs] as const,
           ['end', times.endMs] as const,
         ].flatMap(([what, ms]) => (ms === null ? [] : [`${what} after ${ms} ms`])),
+        ...pauses(times),
       ],
     ],
   ];
   return rows.filter((row) => row !== undefined);
+}
+
+/** What was planned of the time, where it matters. */
+function pauses({ plannedWaitMs, scale }: Ledger['times']): string[] {
+  if (plannedWaitMs === 0) return [];
+  return [`pauses of ${plannedWaitMs} ms planned${scale === 1 ? '' : `, played ${scale} times faster`}`];
 }
 
 function lostWords({ lost, bytes, stale }: Ledger): string {

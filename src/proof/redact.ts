@@ -6,6 +6,7 @@ const SECRET_HEADERS = new Set([
   'api-key',
   'cookie',
   'x-goog-api-key',
+  'x-wirefault-token',
 ]);
 
 const REDACTED = '[redacted]';

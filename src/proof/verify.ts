@@ -268,7 +268,7 @@ function teardownDifferences(seen: Seen): Difference[] {
 
 function difference(seen: Seen, about: Difference['about'], offset: number | null, message: string): Difference {
   const bytes = seen.answer ?? seen.bytes;
-  const mark = offset === null ? null : insideOf({ bytes, marks: marksIn(bytes), steps: [] }, offset);
+  const mark = offset === null ? null : insideOf({ bytes, marks: marksIn(bytes) }, offset);
   return { about, message, offset, mark };
 }
 

@@ -18,17 +18,21 @@ export type DialectName = Protocol | 'deepseek-chat';
  * `open` begins the stream (Chat has no such event), `start` begins an item in it, `done` ends an item, `finish` says
  * why the model stopped, `terminal` is the protocol's last word.
  */
-export type Role =
-  | 'open'
-  | 'start'
-  | 'delta'
-  | 'done'
-  | 'finish'
-  | 'usage'
-  | 'terminal'
-  | 'keepalive'
-  | 'error'
-  | 'malformed';
+export const ROLES = [
+  'open',
+  'start',
+  'delta',
+  'done',
+  'finish',
+  'usage',
+  'terminal',
+  'keepalive',
+  'error',
+  'malformed',
+  // Put in by a fault, and none of these.
+  'extra',
+] as const;
+export type Role = (typeof ROLES)[number];
 
 export type ContentKind = 'text' | 'reasoning' | 'refusal' | 'tool_args';
 
@@ -41,17 +45,29 @@ export interface Content {
   readonly raw?: true;
 }
 
-export interface DialectEvent {
+/** An event of a stream as it is to be written. */
+export interface StreamEvent {
   /** The name by which positions and ledgers speak of it. */
   readonly name: string;
   readonly role: Role;
+  /** A comment line before the fields. */
+  readonly comment?: string;
   /** The `event:` line; dialects of data-only events have none. */
   readonly event?: string;
+  /** The `id:` line. */
+  readonly id?: string;
+  /** The `retry:` line. */
+  readonly retry?: string;
   /** The `data:` line. `sequence` counts the events of the final list from 0; a dialect without numbers ignores it. */
-  readonly data: (sequence: number) => string;
-  /** Sent as a comment line (`: data`) instead. */
-  readonly comment?: true;
+  readonly data?: (sequence: number) => string;
+  /** All of its text as it is sent, line ends included; nothing else of it is. */
+  readonly raw?: string;
   readonly content?: Content;
+}
+
+/** An event of a healthy stream. */
+export interface DialectEvent extends StreamEvent {
+  readonly data: (sequence: number) => string;
 }
 
 /** A whole answer as one JSON body, with the places of its content in the order in which they stand. */
@@ -120,24 +136,31 @@ export interface HttpError {
   readonly body: string;
 }
 
-/** Events that no healthy turn has, by what is odd about them. */
-export type OddEvent =
-  /** Its data is `{not-json`. */
-  | 'malformed_json'
-  /** It has null where the dialect has an object. */
-  | 'malformed_event'
-  /** The provider's in-band error, and what follows it. */
-  | 'stream_error'
-  /** The dialect's sign of life without progress. */
-  | 'keepalive'
-  /** The last word of another protocol. */
-  | 'foreign_terminal';
+export const ODD_EVENTS = [
+  'malformed_json',
+  'malformed_event',
+  'stream_error',
+  'keepalive',
+  'foreign_terminal',
+] as const;
+/**
+ * Events that no healthy turn has, by what is odd about them.
+ *
+ * | odd event | what it is |
+ * |---|---|
+ * | `malformed_json` | its data is `{not-json` |
+ * | `malformed_event` | it has null where the dialect has an object |
+ * | `stream_error` | the provider's in-band error, and what follows it |
+ * | `keepalive` | the dialect's sign of life without progress |
+ * | `foreign_terminal` | the last word of another protocol |
+ */
+export type OddEvent = (typeof ODD_EVENTS)[number];
 
 /** A stream that is being told: its healthy events, and odd ones that belong to it (the same ids and times). */
 export interface Telling {
   /** In order, the terminal one last. */
   readonly events: readonly DialectEvent[];
-  odd(kind: OddEvent): readonly DialectEvent[];
+  odd(kind: OddEvent): readonly StreamEvent[];
 }
 
 /** A JSON object of unknown keys: a request's body. */

@@ -1,9 +1,10 @@
-import type { Content, DialectEvent, Role, WholeAnswer } from './dialect.js';
+import type { Content, Role, StreamEvent, WholeAnswer } from './dialect.js';
+import { BOM, dataLines, lineEnder, padding, type SseForm } from './form.js';
 import type { Mark, Marked } from './mark.js';
 
 /**
  * Events to bytes. Each event is one part, so that the framing can put chunk borders where events end.
- * The form is that of every recorded provider: LF, one space after the colon, one data line, a blank line.
+ * By itself the form is that of every recorded provider: LF, one space after the colon, one data line, a blank line.
  */
 
 /** Where the value of `content.key` stands in `text`: the range between its quotes, in characters. */
@@ -24,14 +25,56 @@ function byteRange(text: string, start: number, end: number): { start: number; e
   return { start: first, end: first + Buffer.byteLength(text.slice(start, end)) };
 }
 
-/** The sequence number of an event is its place in the final list, so that edits leave no gap. */
-export function encodeEvents(events: readonly DialectEvent[]): Marked[] {
-  return events.map((event, sequence) => {
-    const named = event.event === undefined ? '' : `event: ${event.event}\n`;
-    const text = `${named}${event.comment ? ':' : 'data:'} ${event.data(sequence)}\n\n`;
+/** Where an event is in the final list, from 0, and its number: what has no data is no event to a reader, and takes none. */
+interface Place {
+  readonly at: number;
+  readonly sequence: number;
+  /** Nothing comes behind it. */
+  readonly last: boolean;
+}
+
+/** The lines of an event, without their ends. A raw event has none: its bytes are given. */
+function linesOf(event: StreamEvent, { at, sequence }: Place, form: SseForm): string[] {
+  const { colonSpace = true, dataLines: count = 1 } = form;
+  // A reader takes one space away: a value that begins with one needs another.
+  const field = (name: string, value: string): string =>
+    `${name}:${colonSpace || value.startsWith(' ') ? ' ' : ''}${value}`;
+  const data = event.data?.(sequence);
+  return [
+    ...(event.comment === undefined ? [] : event.comment.split('\n').map((line) => field('', line))),
+    ...(event.event === undefined ? [] : [field('event', event.event)]),
+    ...(event.id === undefined ? (form.ids ? [field('id', String(at + 1))] : []) : [field('id', event.id)]),
+    ...(event.retry === undefined ? [] : [field('retry', event.retry)]),
+    ...(form.retry !== undefined && at === 0 ? [field('retry', form.retry)] : []),
+    ...(data === undefined ? [] : dataLines(data, count).map((line) => field('data', line))),
+  ];
+}
+
+/** The bytes of an event as text. */
+function textOf(event: StreamEvent, place: Place, form: SseForm, nextEol: () => string): string {
+  if (event.raw !== undefined) return event.raw;
+  const lines = linesOf(event, place, form).map((line) => `${line}${nextEol()}`);
+  const end = place.last ? (form.end ?? 'blank_line') : 'blank_line';
+  if (end === 'nothing') return lines.join('').replace(/[\r\n]+$/, '');
+  if (end === 'line_end') return lines.join('');
+  const text = `${lines.join('')}${nextEol()}`;
+  const eol = lines[0]?.match(/[\r\n]+$/)?.[0] ?? '\n';
+  const pad = padding(Buffer.byteLength(text), eol.length, form);
+  return pad === undefined ? text : `${pad}${eol}${text}`;
+}
+
+/** The sequence number of an event is its place among those of the final list that have data, so that edits leave no gap. */
+export function encodeEvents(events: readonly StreamEvent[], form: SseForm = {}): Marked[] {
+  const nextEol = lineEnder(form);
+  const mark = form.bom === 'middle' ? 1 : 0;
+  let sequence = 0;
+  return events.map((event, at) => {
+    const bom = form.bom && at === mark ? BOM.repeat(form.bom === 'twice' ? 2 : 1) : '';
+    const text = `${bom}${textOf(event, { at, sequence, last: at === events.length - 1 }, form, nextEol)}`;
+    if (event.data) sequence++;
     const bytes = Buffer.from(text);
     const marks: Mark[] = [
-      { kind: 'event', index: sequence + 1, name: event.name, role: event.role, start: 0, end: bytes.length },
+      { kind: 'event', index: at + 1, name: event.name, role: event.role, start: 0, end: bytes.length },
     ];
     const place = event.content && locate(text, event.content, 0);
     if (event.content && place) {

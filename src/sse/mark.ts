@@ -5,6 +5,8 @@ import type { ContentKind, Role } from './dialect.js';
  * `index` counts from 1 within its kind, in the order of the wire.
  */
 export type MarkKind =
+  /** A 1xx answer before the final one. */
+  | 'informational'
   | 'status_line'
   | 'headers'
   | 'chunk'
@@ -56,4 +58,14 @@ export function joinMarked(parts: readonly Marked[]): Marked {
 /** The first `length` bytes; marks that don't fit whole are dropped. */
 export function takeMarked(marked: Marked, length: number): Marked {
   return { bytes: marked.bytes.subarray(0, length), marks: marked.marks.filter((mark) => mark.end <= length) };
+}
+
+/** The parts up to `length` bytes of them all. */
+export function takeParts(parts: readonly Marked[], length: number): Marked[] {
+  let left = length;
+  return parts.map((part) => {
+    const kept = takeMarked(part, Math.max(0, Math.min(left, part.bytes.length)));
+    left -= part.bytes.length;
+    return kept;
+  });
 }

@@ -16,7 +16,7 @@ const ALPHABETS: Readonly<Record<Alphabet, string>> = {
 export type StampRecipe =
   | { readonly kind: 'id'; readonly alphabet: Alphabet; readonly width: number }
   | { readonly kind: 'unix_seconds' }
-  | { readonly kind: 'http_date' }
+  | { readonly kind: 'http_date'; readonly laterMs: number }
   | { readonly kind: 'rfc3339'; readonly laterMs: number };
 
 /** The source of stamps for one answer. Ids come in a fixed order, so the nth id of an answer is a pure function of the seed. */
@@ -25,8 +25,8 @@ export interface Stamps {
   id(alphabet: Alphabet, width: number): string;
   /** Ten digits (until the year 2286). */
   unixSeconds(): string;
-  /** IMF-fixdate, 29 characters (RFC 9110, section 5.6.7). */
-  httpDate(): string;
+  /** IMF-fixdate, 29 characters (RFC 9110, section 5.6.7), `laterMs` from now. */
+  httpDate(laterMs?: number): string;
   /** `2026-08-19T14:34:11Z`, 20 characters (RFC 3339), `laterMs` from now. */
   rfc3339(laterMs?: number): string;
 }
@@ -45,7 +45,7 @@ export function stampWriter(seed: string, now: Date): (recipe: StampRecipe) => s
       case 'unix_seconds':
         return String(Math.floor(now.getTime() / 1000));
       case 'http_date':
-        return now.toUTCString();
+        return new Date(now.getTime() + recipe.laterMs).toUTCString();
       case 'rfc3339':
         return `${new Date(now.getTime() + recipe.laterMs).toISOString().slice(0, 19)}Z`;
       default:
@@ -65,7 +65,7 @@ export function stampsFrom(seed: string, now: Date, onStamp?: (recipe: StampReci
   return {
     id: (alphabet, width) => stamp({ kind: 'id', alphabet, width }),
     unixSeconds: () => stamp({ kind: 'unix_seconds' }),
-    httpDate: () => stamp({ kind: 'http_date' }),
+    httpDate: (laterMs = 0) => stamp({ kind: 'http_date', laterMs }),
     rfc3339: (laterMs = 0) => stamp({ kind: 'rfc3339', laterMs }),
   };
 }

@@ -3,7 +3,8 @@
  */
 
 /** Why the model stopped, in no provider's words. */
-export type Finish = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'refusal';
+export const FINISHES = ['stop', 'length', 'tool_calls', 'content_filter', 'refusal'] as const;
+export type Finish = (typeof FINISHES)[number];
 
 export interface ToolCall {
   readonly name: string;

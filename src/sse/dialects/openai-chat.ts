@@ -7,6 +7,7 @@ import {
   type OddEvent,
   type Role,
   STREAM_ERROR_MESSAGE,
+  type StreamEvent,
   type Telling,
   type WholeAnswer,
 } from '../dialect.js';
@@ -224,7 +225,7 @@ function errorObject(): string {
 }
 
 /** The odd events of Chat Completions and its variants. */
-export function chatOdd(kind: OddEvent, nullChoice: () => string): readonly DialectEvent[] {
+export function chatOdd(kind: OddEvent, nullChoice: () => string): readonly StreamEvent[] {
   switch (kind) {
     case 'malformed_json':
       return [{ name: kind, role: 'malformed', data: () => '{not-json' }];
@@ -239,7 +240,7 @@ export function chatOdd(kind: OddEvent, nullChoice: () => string): readonly Dial
       ];
     case 'keepalive':
       // OpenAI itself was never seen to send one; this is DeepSeek's, and what gateways send.
-      return [{ name: 'keep-alive', role: 'keepalive', comment: true, data: () => 'keep-alive' }];
+      return [{ name: 'keep-alive', role: 'keepalive', comment: 'keep-alive' }];
     case 'foreign_terminal':
       return [{ name: 'message_stop', role: 'terminal', event: 'message_stop', data: () => '{"type":"message_stop"}' }];
     default:

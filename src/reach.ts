@@ -1,0 +1,52 @@
+import { answersOf } from './answers.js';
+import { messageOf } from './errors.js';
+import type { Named } from './fault/script.js';
+import type { FaultSpec } from './fault/spec.js';
+import { isPlayed, requestBytesOf } from './fault/stage.js';
+import type { ResolvedOptions } from './options.js';
+import { PROTOCOLS } from './sse/dialect.js';
+
+/** Whether a fault names a place that an answer may lack. */
+function namesAPlace({ cut, splice, pace, segments, framing }: FaultSpec): boolean {
+  const chunks = framing?.chunks;
+  return (
+    cut !== undefined ||
+    splice !== undefined ||
+    pace?.pauses !== undefined ||
+    pace?.gates !== undefined ||
+    segments?.at !== undefined ||
+    (typeof chunks === 'object' && 'at' in chunks)
+  );
+}
+
+/**
+ * Why a fault can't be played in any protocol, neither as a stream nor as a JSON body, or `undefined`. One that some
+ * answers reach is found out when a request comes.
+ */
+export function unreachable({ name, fault }: Named, options: ResolvedOptions): string | undefined {
+  if (!isPlayed(fault) || requestBytesOf(fault) !== undefined || !namesAPlace(fault)) return undefined;
+  const answers = answersOf(options);
+  const asked = { headers: {}, keepAlive: true, httpVersion: '1.1' } as const;
+  const chosen = {
+    kind: 'behavior',
+    lane: 'reach',
+    attempt: 1,
+    scripted: name,
+    behavior: name,
+    fault,
+    source: 'script',
+    windows: [],
+  } as const;
+  let first: string | undefined;
+  for (const protocol of PROTOCOLS) {
+    for (const stream of [true, false]) {
+      try {
+        answers.plan(chosen, protocol, { stream }, asked);
+        return undefined;
+      } catch (thrown) {
+        first ??= messageOf(thrown);
+      }
+    }
+  }
+  return first;
+}
