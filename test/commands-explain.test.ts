@@ -1,8 +1,10 @@
+import { constants, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { addExplainCommand } from '../src/commands/explain.js';
-import { CONCRETE_BEHAVIOR_NAMES } from '../src/index.js';
+import { CONCRETE_BEHAVIOR_NAMES, faultOf } from '../src/fault/catalogue.js';
 import { PROTOCOLS, type Protocol } from '../src/sse/dialect.js';
 import { runCommand } from './support/command.js';
+import { readAnswer } from './support/http.js';
 import { serve } from './support/server.js';
 import { post, witness } from './support/witness.js';
 
@@ -23,37 +25,50 @@ function timeless(bytes: Buffer): string {
 
 const explain = (...args: string[]) => runCommand(addExplainCommand, ['explain', ...args]);
 
+/** What can be read of a compressed body, whose bytes say the time in their own way. */
+function inflated(bytes: Buffer): string {
+  const body = readAnswer(bytes)?.body ?? Buffer.alloc(0);
+  return timeless(gunzipSync(body, { finishFlush: constants.Z_SYNC_FLUSH }));
+}
+
 describe.each(PROTOCOLS)("the server's bytes are those of explain: %s", (protocol) => {
   for (const stream of [true, false]) {
-    it(`every behavior, stream ${stream}`, async () => {
-      for (const behavior of CONCRETE_BEHAVIOR_NAMES) {
-        const { code, out } = await explain(
-          behavior,
-          '--protocol',
-          protocol,
-          '--format',
-          'json',
-          ...(stream ? [] : ['--no-stream']),
-        );
-        expect(code).toBe(0);
-        const plan: { base64: string; steps: { end?: number }[] } = JSON.parse(out);
-        const end = Math.max(0, ...plan.steps.map((step) => step.end ?? 0));
-        const planned = Buffer.from(plan.base64, 'base64').subarray(0, end);
-        const server = await serve({
-          sequence: [behavior, 'random'],
-          randomSeed: 42,
-          chunkDelayMs: 0,
-          disconnectDelayMs: 0,
-          keepaliveMs: 1,
-        });
-        const client = witness(server.port);
-        client.send(post(PATHS[protocol], { stream }));
+    it.each(CONCRETE_BEHAVIOR_NAMES)(`%s, stream ${stream}`, async (behavior) => {
+      const { cut, encoding } = faultOf(behavior);
+      const args = ['--protocol', protocol, '--format', 'json', ...(stream ? [] : ['--no-stream'])];
+      const { code, out } = await explain(behavior, ...args);
+      expect(code).toBe(0);
+      const plan: { base64: string; steps: { end?: number }[] } = JSON.parse(out);
+      const end = Math.max(0, ...plan.steps.map((step) => step.end ?? 0));
+      const planned = Buffer.from(plan.base64, 'base64').subarray(0, end);
+      const server = await serve({
+        sequence: [behavior, 'random'],
+        randomSeed: 42,
+        chunkDelayMs: 0,
+        disconnectDelayMs: 0,
+        keepaliveMs: 1,
+        // Throttled answers needn't take their time.
+        timeScale: 1000,
+      });
+      const client = witness(server.port);
+      // Long enough for a fault that acts after so many bytes of the request.
+      client.send(post(PATHS[protocol], { stream }, { 'x-padding': 'x'.repeat(100) }));
+      if (encoding !== undefined && encoding !== 'gzip_lie') {
+        await client.until((bytes) => readAnswer(bytes)?.complete === true);
+        const [shorter = '', longer = ''] = [planned, client.received]
+          .map(inflated)
+          .toSorted((x, y) => x.length - y.length);
+        // A time that is cut off is not told from other digits.
+        expect(longer.startsWith(shorter.slice(0, -40))).toBe(true);
+        expect(shorter.length).toBeGreaterThan(100);
+      } else {
         if (end > 0) await client.until((bytes) => bytes.length >= end);
+        else if (cut?.teardown === 'stall') await server.event(({ type }) => type === 'request');
         else await client.ended;
         expect(timeless(client.received.subarray(0, end))).toBe(timeless(planned));
-        client.close();
-        await server.close();
       }
+      client.close();
+      await server.close();
     });
   }
 });

@@ -6,7 +6,7 @@ import { Command } from 'commander';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { addJournalCommand } from '../src/commands/journal.js';
 import { type Ledger, ledgerJsonSchema, ledgerSchema } from '../src/proof/ledger.js';
-import { ledgerWith, NULLS, RESET_WITH_LOSS, STALE, STALL } from './proof/ledgers.js';
+import { ledgerWith, NULLS, REQUEST, RESET_WITH_LOSS, STALE, STALL } from './proof/ledgers.js';
 
 const ALL = [ledgerWith(), RESET_WITH_LOSS, STALL];
 
@@ -91,7 +91,7 @@ describe('in a pipe', () => {
   });
 
   it('a line separator inside a string is no end of a line', async () => {
-    const request = { ...ledgerWith().request, path: '/\u2028\u2029\r' };
+    const request = { ...REQUEST, path: '/\u2028\u2029\r' };
     const { out, error } = await run([await journal(ledgerWith({ request }))]);
     expect(error).toBeUndefined();
     expect(exchangesOf(out)).toEqual([1]);

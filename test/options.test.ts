@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { WirefaultError } from '../src/errors.js';
-import { DEFAULTS, type GivenOptions, MAX_TIMER_MS, OPTION_ROWS } from '../src/options.js';
+import { faultOf } from '../src/fault/catalogue.js';
+import { DEFAULTS, type GivenOptions, MAX_TIMER_MS, OPTION_ROWS, type ResolvedOptions } from '../src/options.js';
 import { resolveOptions } from '../src/resolve-options.js';
 
 const same = (name: string): string => name;
@@ -15,6 +16,10 @@ function refusal(given: Record<string, unknown>, naming = same): WirefaultError 
   }
   throw new Error(`${JSON.stringify(given)} was accepted`);
 }
+
+/** What `random` draws, with the shares. */
+const weightsOf = ({ script }: ResolvedOptions): Record<string, number> =>
+  Object.fromEntries(script.shares.map(({ value, weight }) => [value.name, weight]));
 
 describe('defaults', () => {
   it('are the published ones', () => {
@@ -38,13 +43,17 @@ describe('defaults', () => {
 
   it('the sequence is success, repeated; a given one is not repeated', () => {
     const { script } = resolveOptions({}, same);
-    expect(script).toMatchObject({ entries: [{ name: 'success', refusals: 0 }], repeatLast: true, leadingRefusals: 0 });
+    expect(script).toMatchObject({
+      entries: [{ named: { name: 'success', fault: faultOf('success') }, windows: [] }],
+      leading: [],
+      repeatLast: true,
+    });
     expect(resolveOptions({ sequence: ['stall'] }, same).script.repeatLast).toBe(false);
     expect(resolveOptions({ sequence: ['stall'], repeatLast: true }, same).script.repeatLast).toBe(true);
   });
 
   it('the weights of random', () => {
-    expect(resolveOptions({ sequence: ['random'] }, same).script.weights).toEqual({
+    expect(weightsOf(resolveOptions({ sequence: ['random'] }, same))).toEqual({
       success: 48,
       slow_success: 10,
       max_tokens: 2,
@@ -157,9 +166,11 @@ describe('options of the script', () => {
   for (const [given, message] of [
     [{ sequence: [] }, /^sequence: \[\] is not allowed; expected a list of at least one behavior \(success, /],
     [{ sequence: 'success' }, /^sequence: "success" is not allowed; expected a list/],
-    [{ sequence: ['succes'] }, /unknown behavior "succes", did you mean "success"\? \(known: success, /],
+    [
+      { sequence: ['succes'] },
+      /unknown behavior "succes", did you mean "success"\? \(\d+ are known, the nearest success, /,
+    ],
     [{ sequence: ['random'], repeatLast: 'yes' }, /^repeatLast: "yes" is not allowed; expected true or false$/],
-    [{ randomSeed: 1 }, /^randomSeed: has no meaning without random in sequence$/],
     [
       { sequence: ['stall'], randomWeights: { stall: 1 } },
       /^randomWeights: has no meaning without random in sequence$/,
@@ -189,6 +200,12 @@ describe('options of the script', () => {
     ],
     [{ sequence: ['random'], randomWeights: { stall: 0 } }, /expected at least one weight above 0$/],
     [{ sequence: ['success', 'connection_refused'], repeatLast: true }, /connection_refused can't be the last entry/],
+    [{ sequence: ['random'], randomWeights: { refuse_until: 1 } }, /^randomWeights: unknown behavior "refuse_until"/],
+    [{ sequence: [{ cut: { at: 'evnt:3', teardown: 'rst' } }] }, /^sequence: .*cut\.at: unknown position "evnt:3"/],
+    [{ sequence: [{ cutt: {} }] }, /^sequence: .*cutt: unknown key "cutt", did you mean "cut"\?/],
+    [{ sequence: [{ segments: {} }] }, /^sequence: .*segments: ends no segment; give at or everyBytes$/],
+    [{ behaviors: { mine: { fault: { splice: [{ at: 'text:1' }] } } } }, /^behaviors: mine\.fault\.splice\.0: puts/],
+    [{ sequence: ['success@event:1'] }, /^sequence: "success@event:1": success has no cut/],
   ] as const) {
     it(`${JSON.stringify(given)} is refused on one line`, () => {
       const error = refusal(given);
@@ -202,7 +219,33 @@ describe('options of the script', () => {
       expect(resolveOptions({ sequence: ['random'], randomSeed }, same).script.seed).toBe(randomSeed);
     }
     const randomWeights = { stall: 0, success: 0.001 };
-    expect(resolveOptions({ sequence: ['random'], randomWeights }, same).script.weights).toEqual(randomWeights);
+    expect(weightsOf(resolveOptions({ sequence: ['random'], randomWeights }, same))).toEqual({ success: 0.001 });
+  });
+
+  it('a seed needs no random: ids and jitter are drawn from it too', () => {
+    expect(resolveOptions({ randomSeed: 1 }, same).script.seed).toBe(1);
+  });
+
+  it("an entry may be a fault as data, a cut, or a behavior of one's own, which random draws too", () => {
+    const fault = { cut: { at: 'event:2', teardown: 'fin' } } as const;
+    const options = {
+      behaviors: { mine: { extends: 'partial_disconnect', fault: { pace: { firstByteMs: 9 } } } },
+      sequence: [fault, 'rst@event:3', 'mine', 'mine@headers', 'random'],
+      randomWeights: { mine: 3, success: 1 },
+    };
+    const { script } = resolveOptions(options, same);
+    const mine = { ...faultOf('partial_disconnect'), pace: { firstByteMs: 9 } };
+    expect(script.entries.map(({ named }) => named?.fault)).toEqual([
+      fault,
+      { ...faultOf('success'), cut: { at: 'event:3', teardown: 'rst' } },
+      mine,
+      { ...mine, cut: { ...mine.cut, at: 'headers' } },
+      undefined,
+    ]);
+    expect(script.shares).toEqual([
+      { value: { name: 'success', fault: faultOf('success') }, weight: 1 },
+      { value: { name: 'mine', fault: mine }, weight: 3 },
+    ]);
   });
 });
 
@@ -210,14 +253,16 @@ describe('names', () => {
   it('an unknown option is refused, with the nearest one', () => {
     const { code, message } = refusal({ chunksize: 1 });
     expect(code).toBe('bad_option');
-    expect(message).toMatch(/^unknown option "chunksize", did you mean "chunkSize"\? \(known: host, port, /);
+    expect(message).toMatch(
+      /^unknown option "chunksize", did you mean "chunkSize"\? \(\d+ are known, the nearest chunkSize, /,
+    );
   });
 
   it('options are called as the caller calls them', () => {
     const flags = (name: string): string => `--${name}!`;
     expect(refusal({ port: -1 }, flags).message).toMatch(/^--port!: -1 is not allowed/);
-    expect(refusal({ randomSeed: 1 }, flags).message).toBe(
-      '--randomSeed!: has no meaning without random in --sequence!',
+    expect(refusal({ randomWeights: { stall: 1 } }, flags).message).toBe(
+      '--randomWeights!: has no meaning without random in --sequence!',
     );
   });
 });

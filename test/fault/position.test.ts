@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { WirefaultError } from '../../src/errors.js';
 import { compile } from '../../src/fault/plan.js';
 import { offsetOf, type Position } from '../../src/fault/position.js';
-import type { AnswerFault, Cut } from '../../src/fault/spec.js';
+import type { Cut, FaultSpec } from '../../src/fault/spec.js';
 import type { WirePlan } from '../../src/fault/wire-plan.js';
 import { DEFAULTS } from '../../src/options.js';
 import { isObject, PROTOCOLS, type Protocol } from '../../src/sse/dialect.js';
@@ -23,10 +23,9 @@ interface Asked {
 function planOf(protocol: Protocol, cut: Cut | undefined, asked: Asked = {}): WirePlan {
   const { stream = true, chunkedAllowed = true, framing, text = 'success' } = asked;
   const dialect = DIALECT_OF[protocol];
-  const fault: AnswerFault = {
-    kind: 'answer',
+  const fault: FaultSpec = {
     answer: { kind: 'turn', turn: { text, finish: 'stop' } },
-    ...(framing ? { framing } : {}),
+    ...(framing ? { framing: { kind: framing } } : {}),
     ...(cut ? { cut } : {}),
   };
   const context = {
@@ -38,7 +37,7 @@ function planOf(protocol: Protocol, cut: Cut | undefined, asked: Asked = {}): Wi
     requestId: 'req_x',
   } as const;
   const content = { ...DEFAULTS, successText: TEXT };
-  return compile({ fault, dialect, context, content, keepAlive: true, chunkedAllowed, gzip: false });
+  return compile({ fault, dialect, context, content, keepAlive: true, chunkedAllowed, gzip: false, seed: 'seed' });
 }
 
 /** The bytes before the cut. */

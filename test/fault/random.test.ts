@@ -1,12 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_RANDOM_WEIGHTS, type RandomWeights } from '../../src/fault/catalogue.js';
+import { BUILT_IN, DEFAULT_RANDOM_WEIGHTS, type RandomWeights } from '../../src/fault/catalogue.js';
 import { draw } from '../../src/fault/random.js';
+import { sharesOf } from '../../src/fault/script.js';
 
 const LANE = 'default';
-const first = (count: number, seed: number, lane = LANE, weights = DEFAULT_RANDOM_WEIGHTS): string[] =>
-  Array.from({ length: count }, (_, n) => draw(seed, lane, n + 1, weights));
+const drawn = (seed: number, lane: string, attempt: number, weights = DEFAULT_RANDOM_WEIGHTS): string | undefined =>
+  draw(seed, lane, attempt, sharesOf(BUILT_IN, weights))?.name;
+const first = (count: number, seed: number, lane = LANE, weights = DEFAULT_RANDOM_WEIGHTS): string[] => {
+  const shares = sharesOf(BUILT_IN, weights);
+  return Array.from({ length: count }, (_, n) => draw(seed, lane, n + 1, shares)?.name ?? 'nothing');
+};
 
 /** Whoever noted a seed must get the same faults from a later version. */
 const SEED_42 = [
@@ -23,7 +28,7 @@ describe('a draw depends on seed, lane and attempt alone', () => {
 
   it('in whatever order the draws are made, and how often', () => {
     const forwards = first(200, 7);
-    const backwards = Array.from({ length: 200 }, (_, n) => draw(7, LANE, 200 - n, DEFAULT_RANDOM_WEIGHTS)).reverse();
+    const backwards = Array.from({ length: 200 }, (_, n) => drawn(7, LANE, 200 - n)).reverse();
     expect(backwards).toEqual(forwards);
     expect(first(200, 7)).toEqual(forwards);
   });
@@ -37,7 +42,7 @@ describe('a draw depends on seed, lane and attempt alone', () => {
         fc.integer({ min: 1, max: 1_000_000 }),
         (shuffled, seed, attempt) => {
           const weights: RandomWeights = Object.fromEntries([['auth_error', 0], ...shuffled, ['empty_body', 0]]);
-          return draw(seed, LANE, attempt, weights) === draw(seed, LANE, attempt, DEFAULT_RANDOM_WEIGHTS);
+          return drawn(seed, LANE, attempt, weights) === drawn(seed, LANE, attempt);
         },
       ),
       { seed: 1, numRuns: 500 },
@@ -58,7 +63,7 @@ describe('a draw depends on seed, lane and attempt alone', () => {
 
   it('seed, lane and attempt do not run into each other', () => {
     const shifted = (seed: number, lane: string, from: number): string =>
-      String(Array.from({ length: 50 }, (_, n) => draw(seed, lane, from + n, DEFAULT_RANDOM_WEIGHTS)));
+      String(Array.from({ length: 50 }, (_, n) => drawn(seed, lane, from + n)));
     expect(shifted(1, '1', 11)).not.toBe(shifted(11, '1', 1));
     expect(shifted(1, '1', 11)).not.toBe(shifted(1, '11', 1));
   });
@@ -67,8 +72,8 @@ describe('a draw depends on seed, lane and attempt alone', () => {
     const module = new URL('../../dist/fault/random.js', import.meta.url);
     const code = `
       const { draw } = await import(${JSON.stringify(module.href)});
-      const weights = ${JSON.stringify(DEFAULT_RANDOM_WEIGHTS)};
-      console.log(JSON.stringify(Array.from({ length: 500 }, (_, n) => draw(42, 'default', n + 1, weights))));`;
+      const shares = ${JSON.stringify(sharesOf(BUILT_IN, DEFAULT_RANDOM_WEIGHTS))};
+      console.log(JSON.stringify(Array.from({ length: 500 }, (_, n) => draw(42, 'default', n + 1, shares).name)));`;
     const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', code]);
     expect(JSON.parse(stdout.toString())).toEqual(first(500, 42));
   });
@@ -104,5 +109,13 @@ describe('frequencies', () => {
     expect(new Set(first(2000, 42, LANE, { stall: 3, success: 0, rate_limit: 1 }))).toEqual(
       new Set(['stall', 'rate_limit']),
     );
+  });
+
+  it('a fault of the port is never drawn, whatever its weight: no request could meet it', () => {
+    expect(new Set(first(200, 42, LANE, { connection_refused: 50, stall: 1 }))).toEqual(new Set(['stall']));
+  });
+
+  it('of no shares there is no draw', () => {
+    expect(draw(42, LANE, 1, [])).toBeUndefined();
   });
 });

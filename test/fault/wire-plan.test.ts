@@ -25,7 +25,13 @@ function played(plan: WirePlan, count: number): Buffer {
 describe('the bytes of a pulse', () => {
   const event = (sequence: number): string => `event: keepalive\ndata: {"sequence_number":${sequence},"x":"ż"}\n\n`;
   const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
-  const planWith = (text: string): WirePlan => ({ bytes: Buffer.from(`head${text}tail`), marks: [], steps: [] });
+  const planWith = (text: string): WirePlan => ({
+    bytes: Buffer.from(`head${text}tail`),
+    marks: [],
+    steps: [],
+    closes: false,
+    unapplied: [],
+  });
   const step = (text: string, sequence?: number): Pulse => ({
     op: 'pulse',
     start: 4,

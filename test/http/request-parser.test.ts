@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { RequestHead } from '../../src/http/request.js';
 import { type ParserLimits, requestParser } from '../../src/http/request-parser.js';
 
 /**
@@ -23,7 +24,10 @@ function read(pieces: readonly Buffer[], limits: ParserLimits): Reading {
   const reasons: string[] = [];
   const raws: string[] = [];
   const parser = requestParser(limits, {
-    onExpectContinue: () => told.push('continue'),
+    onHead: ({ expectsContinue }) => {
+      if (expectsContinue) told.push('continue');
+      return true;
+    },
     onRequest: ({ body, headers, raw, ...request }) => {
       told.push({ ...request, headers: { ...headers }, body: body.toString('utf8') });
       if (raw) raws.push(raw.toString('utf8'));
@@ -71,6 +75,7 @@ describe('requests', () => {
         headers: { host: 'x', 'x-two': 'a, b', empty: '', 'content-length': '7' },
         body: '{"a":1}',
         keepAlive: true,
+        expectsContinue: false,
       },
     ]);
   });
@@ -203,6 +208,51 @@ describe('Expect: 100-continue', () => {
   for (const [name, [input, ...wanted]] of Object.entries(ROWS)) {
     it(name, () => expect(told(input)).toEqual(wanted));
   }
+});
+
+describe('a head that is enough', () => {
+  /** Wants the rest of no request whose path is `/stop`. */
+  function readUpTo(pieces: readonly Buffer[]) {
+    const heads: RequestHead[] = [];
+    const bodies: string[] = [];
+    const bad: number[] = [];
+    const parser = requestParser(LIMITS, {
+      onHead: (head) => {
+        heads.push(head);
+        return head.path !== '/stop';
+      },
+      onRequest: ({ body }) => bodies.push(body.toString('utf8')),
+      onBad: ({ status }) => bad.push(status),
+    });
+    for (const piece of pieces) parser.feed(piece);
+    return { heads, bodies, bad, midRequest: parser.midRequest };
+  }
+  const stopped = sizedPost('7', '{"a":1}').replace('/v1/chat/completions', '/stop?now');
+
+  it('is told before its body has come, with all that the line and the headers say', () => {
+    for (const rest of ['', '{"a":1}', '{"a":1}GET', '\0 nonsense']) {
+      const bytes = Buffer.from(`${sizedPost('2', '{}')}${stopped.replace('{"a":1}', rest)}`);
+      for (const pieces of [[bytes], bytewise(bytes)]) {
+        const { heads, bodies, bad, midRequest } = readUpTo(pieces);
+        expect(heads).toHaveLength(2);
+        expect({ ...heads[1], headers: { ...heads[1]?.headers } }).toEqual({
+          method: 'POST',
+          target: '/stop?now',
+          path: '/stop',
+          httpVersion: '1.1',
+          headers: { 'content-length': '7' },
+          keepAlive: true,
+          expectsContinue: false,
+        });
+        // Nothing behind it is read, and so nothing of it is wrong.
+        expect({ bodies, bad, midRequest }).toEqual({ bodies: ['{}'], bad: [], midRequest: false });
+      }
+    }
+  });
+
+  it('is none where it is refused', () => {
+    expect(readUpTo([Buffer.from(stopped.replace(': 7', ': x'))])).toMatchObject({ heads: [], bad: [400] });
+  });
 });
 
 describe('refusals', () => {

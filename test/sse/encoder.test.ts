@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Content, DialectEvent } from '../../src/sse/dialect.js';
+import type { Content, DialectEvent, StreamEvent } from '../../src/sse/dialect.js';
 import { encodeEvents, encodeWhole } from '../../src/sse/encoder.js';
 import type { Mark, Marked } from '../../src/sse/mark.js';
 
@@ -29,10 +29,15 @@ describe('events', () => {
   it.each([
     ['data: {"a":1}\n\n', event('{"a":1}')],
     ['event: ping\ndata: {"type": "ping"}\n\n', event('{"type": "ping"}', { event: 'ping' })],
-    [': keep-alive\n\n', event('keep-alive', { comment: true })],
+    [': keep-alive\n\n', { name: 'delta', role: 'delta', comment: 'keep-alive' }],
     ['data: [DONE]\n\n', event('[DONE]')],
     ['data: zażółć\n\n', event('zażółć')],
-  ])('are %j', (text, given) => {
+    ['data: a\ndata: b\n\n', event('a\nb')],
+    [': a\n: b\ndata: x\n\n', event('x', { comment: 'a\nb' })],
+    [': c\nevent: e\nid: 7\nretry: 9\ndata: x\n\n', event('x', { comment: 'c', event: 'e', id: '7', retry: '9' })],
+    ['data\n\n', event('x', { event: 'e', raw: 'data\n\n' })],
+    ['\n', { name: 'delta', role: 'delta' }],
+  ] satisfies [string, StreamEvent][])('are %j', (text, given) => {
     const [encoded] = encodeEvents([given]);
     expect(encoded?.bytes.toString()).toBe(text);
     const end = Buffer.byteLength(text);

@@ -59,8 +59,10 @@ function readChunks(bytes: Buffer): Pick<Answer, 'body' | 'chunks' | 'complete' 
     const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
     at = lineEnd + 2;
     if (size === 0) {
-      if (bytes.toString('latin1', at, at + 2) !== '\r\n') return cut();
-      return { body: Buffer.concat(parts), chunks, complete: true, rest: bytes.subarray(at + 2) };
+      // Trailers, if any, and an empty line (RFC 9112, section 7.1.2).
+      const end = bytes.indexOf('\r\n\r\n', at - 2);
+      if (end < 0) return cut();
+      return { body: Buffer.concat(parts), chunks, complete: true, rest: bytes.subarray(end + 4) };
     }
     parts.push(bytes.subarray(at, at + size));
     if (bytes.length < at + size + 2) return cut();

@@ -1,5 +1,8 @@
 import { answersOf } from '../../src/answers.js';
-import type { ConcreteBehaviorName } from '../../src/fault/catalogue.js';
+import { type BehaviorName, faultOf } from '../../src/fault/catalogue.js';
+import { earlyPlan } from '../../src/fault/early-plan.js';
+import type { FaultSpec } from '../../src/fault/spec.js';
+import { requestBytesOf } from '../../src/fault/stage.js';
 import type { WirePlan } from '../../src/fault/wire-plan.js';
 import type { Request } from '../../src/http/request.js';
 import type { GivenOptions } from '../../src/options.js';
@@ -9,15 +12,21 @@ import type { Protocol } from '../../src/sse/dialect.js';
 export interface Asked {
   readonly body?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly lane?: string;
   readonly attempt?: number;
   readonly httpVersion?: '1.0' | '1.1';
 }
 
-/** A maker of plans as the server makes them, without a server. The seed is fixed. */
-export function planner(options: GivenOptions = {}) {
+const TIME = new Date('2026-08-19T14:34:11Z');
+
+/** A maker of plans as the server makes them, without a server: of a behavior, or of a fault. Seed and time are fixed. */
+export function planner(options: GivenOptions = {}, now = () => TIME) {
   const resolved = resolveOptions({ sequence: ['random'], randomSeed: 7, ...options }, (name) => name);
-  const answers = answersOf(resolved);
-  return (behavior: ConcreteBehaviorName, protocol: Protocol, asked: Asked = {}): WirePlan => {
+  const answers = answersOf(resolved, now);
+  return (what: BehaviorName | FaultSpec, protocol: Protocol, asked: Asked = {}): WirePlan => {
+    const fault = typeof what === 'string' ? faultOf(what) : what;
+    if (requestBytesOf(fault) !== undefined) return earlyPlan(fault, resolved);
+    const behavior = typeof what === 'string' ? what : 'fault:1';
     const request: Request = {
       method: 'POST',
       target: '/',
@@ -26,9 +35,19 @@ export function planner(options: GivenOptions = {}) {
       headers: asked.headers ?? {},
       body: Buffer.alloc(0),
       keepAlive: true,
+      expectsContinue: false,
     };
     const attempt = asked.attempt ?? 1;
-    const chosen = { kind: 'behavior', lane: 'default', attempt, scripted: behavior, behavior, refusals: 0 } as const;
+    const chosen = {
+      kind: 'behavior',
+      lane: asked.lane ?? 'default',
+      attempt,
+      scripted: behavior,
+      behavior,
+      fault,
+      source: 'script',
+      windows: [],
+    } as const;
     return answers.plan(chosen, protocol, { stream: true, model: 'mock-model', ...asked.body }, request);
   };
 }

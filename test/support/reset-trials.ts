@@ -48,7 +48,7 @@ export async function resetTrials(options: TrialsOptions): Promise<Trial[]> {
     const results = await running;
     await server.idle();
     return results.map((got, n) => {
-      const ledger = server.ledgers.find(({ request }) => request.marker === `t${n}`);
+      const ledger = server.ledgers.find(({ request }) => request?.marker === `t${n}`);
       if (!ledger) throw new Error(`trial ${n} has no ledger`);
       return { ledger, got };
     });

@@ -8,6 +8,10 @@ export type WireEnd = 'fin' | 'rst' | 'refused' | 'closed_by_witness';
 export interface Witness {
   /** All bytes so far. */
   readonly received: Buffer;
+  /** The same as they were read, one after the other. */
+  readonly reads: readonly Buffer[];
+  /** Bytes of writes that aren't through: the kernel has no room for all of them. */
+  readonly unsent: number;
   send(bytes: string | Buffer): void;
   /** Shuts the sending side. */
   halfClose(): void;
@@ -16,14 +20,20 @@ export interface Witness {
   /** How the connection ended: resolves after the last byte. */
   readonly ended: Promise<WireEnd>;
   readonly connected: Promise<void>;
+  /** Its port, once it is connected. */
+  readonly localPort: number;
   pause(): void;
   resume(): void;
   close(): void;
+  /** Closes by a RST. */
+  reset(): void;
 }
 
-export function witness(port: number, host = '127.0.0.1'): Witness {
+/** `staysOpen`: a FIN is not answered by one. */
+export function witness(port: number, host = '127.0.0.1', { staysOpen = false } = {}): Witness {
   const socket = net.connect({ port, host, allowHalfOpen: true, noDelay: true });
   let received = Buffer.alloc(0);
+  const reads: Buffer[] = [];
   let outcome: WireEnd | undefined;
   const watchers = new Set<() => void>();
   const tell = (): void => {
@@ -38,7 +48,7 @@ export function witness(port: number, host = '127.0.0.1'): Witness {
     };
     socket.on('end', () => {
       end('fin');
-      socket.end();
+      if (!staysOpen) socket.end();
     });
     socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : 'rst'));
     socket.on('close', () => end('closed_by_witness'));
@@ -50,12 +60,17 @@ export function witness(port: number, host = '127.0.0.1'): Witness {
   connected.catch(() => {}); // told by `ended` as well
   socket.on('data', (bytes) => {
     received = Buffer.concat([received, bytes]);
+    reads.push(bytes);
     tell();
   });
 
   return {
     get received() {
       return received;
+    },
+    reads,
+    get unsent() {
+      return socket.writableLength;
     },
     send: (bytes) => {
       socket.write(bytes);
@@ -84,6 +99,12 @@ export function witness(port: number, host = '127.0.0.1'): Witness {
     },
     close: () => {
       socket.destroy();
+    },
+    reset: () => {
+      socket.resetAndDestroy();
+    },
+    get localPort() {
+      return socket.localPort ?? 0;
     },
   };
 }

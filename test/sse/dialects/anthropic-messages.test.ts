@@ -10,6 +10,7 @@ import {
   isObject,
   type JsonObject,
   STREAM_ERROR_MESSAGE,
+  type StreamEvent,
 } from '../../../src/sse/dialect.js';
 import { anthropicMessages } from '../../../src/sse/dialects/anthropic-messages.js';
 import { encodeEvents, encodeWhole } from '../../../src/sse/encoder.js';
@@ -90,7 +91,7 @@ function context(parts: Partial<AnswerContext> = {}): AnswerContext {
   };
 }
 
-const wire = (events: readonly DialectEvent[]): Buffer => Buffer.concat(encodeEvents(events).map(({ bytes }) => bytes));
+const wire = (events: readonly StreamEvent[]): Buffer => Buffer.concat(encodeEvents(events).map(({ bytes }) => bytes));
 
 const isContent = ({ kind }: Mark): boolean => ['reasoning', 'text', 'refusal', 'tool_args'].includes(kind);
 const tell = (of: Turn, parts?: Partial<AnswerContext>) => anthropicMessages.tell(of, context(parts));
@@ -101,7 +102,7 @@ function parse(json: string): JsonObject {
   return value;
 }
 
-const read = (event: DialectEvent): JsonObject => parse(event.data(0));
+const read = (event: StreamEvent): JsonObject => parse(event.data?.(0) ?? '');
 const part = (of: JsonObject, key: string): JsonObject => {
   const value = of[key];
   if (!isObject(value)) throw new Error(`${key} is no object`);
@@ -380,7 +381,7 @@ describe('odd events', () => {
     expect(verdict).toMatchObject({ ok: true, terminal: 'error:overloaded_error', warnings: [] });
     const recorded = readFileSync(new URL('anthropic/error-midstream-overloaded.sse', RECORDINGS), 'utf8');
     const theirs = parse(/^event: error\ndata: (.*)$/m.exec(recorded)?.[1] ?? '');
-    const ours = parse(error[0]?.data(0) ?? '');
+    const ours = parse(error[0]?.data?.(0) ?? '');
     expect(deepKeys(ours)).toEqual(deepKeys(theirs));
     expect(ours).toMatchObject({ error: { message: STREAM_ERROR_MESSAGE }, request_id: 'req_given' });
     expect(JSON.parse(anthropicMessages.wholeError(context({ requestId: 'req_given' })))).toEqual(ours);

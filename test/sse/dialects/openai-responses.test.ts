@@ -13,6 +13,7 @@ import {
   KEY_ORDERS,
   type KeyOrder,
   STREAM_ERROR_MESSAGE,
+  type StreamEvent,
 } from '../../../src/sse/dialect.js';
 import { openaiChat } from '../../../src/sse/dialects/openai-chat.js';
 import { openaiResponses } from '../../../src/sse/dialects/openai-responses.js';
@@ -120,7 +121,7 @@ function contextOf({ fidelity = 'full', keyOrder = 'sorted', chunkSize = 4, body
   };
 }
 
-const bytesOf = (events: readonly DialectEvent[]): Buffer =>
+const bytesOf = (events: readonly StreamEvent[]): Buffer =>
   Buffer.concat(encodeEvents(events).map(({ bytes }) => bytes));
 
 function object(value: unknown): JsonObject {
@@ -133,8 +134,8 @@ function list(value: unknown): readonly JsonObject[] {
   return value.map(object);
 }
 
-const dataOf = (events: readonly DialectEvent[]): JsonObject[] =>
-  events.map((event, sequence) => object(JSON.parse(event.data(sequence))));
+const dataOf = (events: readonly StreamEvent[]): JsonObject[] =>
+  events.map((event, sequence) => object(JSON.parse(event.data?.(sequence) ?? '')));
 
 const tell = (turn: Turn, options?: Options): readonly DialectEvent[] =>
   openaiResponses.tell(turn, contextOf(options)).events;

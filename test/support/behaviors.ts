@@ -1,0 +1,87 @@
+import type { ConcreteBehaviorName } from '../../src/index.js';
+
+/** Which file of test/wire has which behaviors. The last has all that the others haven't, so that none is forgotten. */
+
+/** Of the provider's protocol, in healthy layers below it. */
+export type InDialects = Extract<
+  ConcreteBehaviorName,
+  | 'success'
+  | 'slow_success'
+  | 'reasoning_success'
+  | 'keepalive_then_success'
+  | 'tool_call_success'
+  | 'parallel_tool_calls'
+  | 'max_tokens'
+  | 'tool_call_truncated'
+  | 'content_filter'
+  | 'refusal'
+  | 'empty'
+  | 'wrong_content_type'
+  | 'stream_disconnect'
+  | 'partial_disconnect'
+  | 'stall'
+  | 'ping_flood'
+  | 'terminal_no_close'
+  | 'empty_body'
+  | 'stream_eof'
+  | 'partial_eof'
+  | 'no_finish'
+  | 'no_terminal'
+  | 'stream_error'
+  | 'duplicate_open'
+  | 'foreign_terminal'
+  | 'malformed_json'
+  | 'malformed_event'
+  | 'html_200'
+  | 'json_error_200'
+  | 'rate_limit'
+  | 'server_error'
+  | 'service_unavailable'
+  | 'overloaded'
+  | 'auth_error'
+  | 'invalid_request'
+  | 'context_overflow'
+  | 'quota_exceeded'
+>;
+
+/** Of the grammar of event streams, and the rest of the protocol: bodies that HTTP delivers as they are. */
+export type InLayers = Extract<
+  ConcreteBehaviorName,
+  | 'eol_cr'
+  | 'eol_crlf'
+  | 'eol_mixed'
+  | 'crlf_split'
+  | 'bom'
+  | 'bom_split'
+  | 'bom_middle'
+  | 'utf8_split'
+  | 'utf8_invalid'
+  | 'comment_only'
+  | 'comment_flood'
+  | 'data_multi'
+  | 'field_no_colon'
+  | 'field_unknown'
+  | 'no_space'
+  | 'no_final_blank'
+  | 'huge_line'
+  | 'id_nul'
+  | 'retry_bogus'
+  | 'terminal_missing'
+  | 'terminal_early'
+  | 'data_after_terminal'
+  | 'error_after_200'
+  | 'F0'
+  | 'F1'
+  | 'F2'
+  | 'F3'
+  | 'F4'
+  | 'F5'
+  | 'F1+'
+  | 'F2+'
+  | 'F3+'
+  | 'F4+'
+  | 'F5+'
+>;
+
+/** Of HTTP, of the connection and of time. */
+export type InConnection = Exclude<ConcreteBehaviorName, InDialects | InLayers>;
