@@ -3,7 +3,8 @@ import net from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { BEHAVIOR_NAMES, DEFAULT_RANDOM_WEIGHTS } from '../src/index.js';
+import { faultOf } from '../src/fault/catalogue.js';
+import { BEHAVIOR_NAMES, type BehaviorName, DEFAULT_RANDOM_WEIGHTS } from '../src/index.js';
 import { OPTION_ROWS } from '../src/options.js';
 import { humanLine } from '../src/telemetry.js';
 import { VERSION } from '../src/version.js';
@@ -255,23 +256,25 @@ const REFUSED: readonly Refused[] = [
   { args: ['--tool-arguments', '[1]'], says: ['--tool-arguments: "[1]"', 'the text of a JSON object'] },
   { args: ['--tool-arguments', '{'], says: ['--tool-arguments: "{"', 'the text of a JSON object'] },
 
-  { args: ['--sequence', 'succes'], says: ['--sequence', '"succes"', 'did you mean "success"?', 'known: success,'] },
-  { args: ['--sequence', 'success,,stall'], says: ['--sequence', '""', 'known: success,'] },
-  { args: ['--sequence', ''], says: ['--sequence', '""', 'known: success,'] },
-  { args: ['--sequence', 'a\nb'], says: ['--sequence', 'known: success,'] },
+  {
+    args: ['--sequence', 'succes'],
+    says: ['--sequence', '"succes"', 'did you mean "success"?', 'the nearest success,'],
+  },
+  { args: ['--sequence', 'success,,stall'], says: ['--sequence', '""', ' are known, the nearest '] },
+  { args: ['--sequence', ''], says: ['--sequence', '""', ' are known, the nearest '] },
+  { args: ['--sequence', 'a\nb'], says: ['--sequence', '"a\\nb"', ' are known, the nearest '] },
   {
     args: ['--sequence', 'success,connection_refused', '--repeat-last'],
     says: ['sequence', "connection_refused can't be the last entry", 'end the sequence with a behavior that answers'],
   },
 
-  { args: ['--seed', '1'], says: ['--seed', 'without random in --sequence'] },
   { args: ['--random-weights', 'success=1'], says: ['--random-weights', 'without random in --sequence'] },
   { args: [...RANDOM, '--seed', 'x'], says: ['--seed: "x"', 'a whole number from 0 to 4294967295'] },
   { args: [...RANDOM, '--seed', '-1'], says: ['--seed: -1', 'from 0 to 4294967295'] },
   { args: [...RANDOM, '--seed', '4294967296'], says: ['--seed: 4294967296', 'from 0 to 4294967295'] },
   { args: [...RANDOM, '--random-weights', 'stal=1'], says: ['--random-weights', '"stal"', 'did you mean "stall"?'] },
-  { args: [...RANDOM, '--random-weights', 'toString=1'], says: ['--random-weights', '"toString"', 'known: success,'] },
-  { args: [...RANDOM, '--random-weights', 'random=1'], says: ['--random-weights', '"random"', 'known: success,'] },
+  { args: [...RANDOM, '--random-weights', 'toString=1'], says: ['--random-weights', '"toString"', ' are known, '] },
+  { args: [...RANDOM, '--random-weights', 'random=1'], says: ['--random-weights', '"random"', ' are known, '] },
   {
     args: [...RANDOM, '--random-weights', 'stall=1,success=2,stall=3'],
     says: ['--random-weights', '"stall=3"', 'stall has a weight already'],
@@ -450,6 +453,18 @@ describe('random', () => {
     expect(await drawn('--seed', first.seed)).toEqual(first);
   });
 
+  it('--seed without random is that of the ids of the answers', async () => {
+    const idOf = async (...args: string[]): Promise<string | undefined> => {
+      const { port } = await serving(...args);
+      const { bytes } = await witnessed(port, post(PATH, {}, { Connection: 'close' }));
+      return /"id": *"(chatcmpl-\w+)"/.exec(bytes.toString())?.[1];
+    };
+    const first = await idOf('--seed', '42');
+    expect(first).toBeDefined();
+    expect(await idOf('--seed', '42')).toBe(first);
+    expect(await idOf('--seed', '43')).not.toBe(first);
+  });
+
   it('--random-weights are those that are drawn from', async () => {
     const { behaviors } = await drawn('--random-weights', ' stall = 0.5 ,rate_limit=0', '--seed', '0');
     expect(new Set(behaviors)).toEqual(new Set(['stall']));
@@ -479,18 +494,24 @@ describe('what it says of itself', () => {
   it('behaviors: each with what it means', async () => {
     const { code, stdout } = await run('behaviors');
     expect(code).toBe(0);
-    const rows = stdout.trimEnd().split('\n');
-    expect(rows.map((row) => /^(\S+) {2,}\S/.exec(row)?.[1])).toEqual(BEHAVIOR_NAMES);
+    const [titles, ...rows] = stdout.trimEnd().split('\n');
+    expect(titles?.split(/ {2,}/)).toEqual(['behavior', 'layer', 'teardown', 'evidence', 'meaning']);
+    expect(rows.map((row) => /^(\S+) {2,}\S/.exec(row)?.[1])).toEqual([...BEHAVIOR_NAMES, 'random']);
+    for (const row of rows.slice(0, -1)) expect(row.split(/ {2,}/)).toHaveLength(5);
   });
 
   it('behaviors --json: the same as data', async () => {
     const { code, stdout } = await run('behaviors', '--json');
     expect(code).toBe(0);
-    const rows: { name: string; meaning: string; defaultWeight: number; fault: object }[] = JSON.parse(stdout);
+    const rows: { name: BehaviorName; meaning: string; defaultWeight: number; fault: object }[] = JSON.parse(stdout);
     expect(rows.map(({ name }) => name)).toEqual(BEHAVIOR_NAMES);
     const weighted = rows.filter(({ defaultWeight }) => defaultWeight > 0);
     expect(Object.fromEntries(weighted.map((row) => [row.name, row.defaultWeight]))).toEqual(DEFAULT_RANDOM_WEIGHTS);
-    for (const row of rows) expect(row).toMatchObject({ meaning: expect.stringMatching(/./), fault: { kind: /./ } });
+    for (const row of rows) {
+      const text = expect.stringMatching(/./);
+      expect(row).toMatchObject({ meaning: text, layer: text, teardown: text, evidence: text });
+      expect(row.fault).toEqual(faultOf(row.name));
+    }
   });
 });
 
@@ -551,6 +572,18 @@ describe('on a terminal', () => {
     const baseURL = 'http://h:1/v1';
     expect(humanLine({ type: 'unavailable', baseURL, delayMs: 7 }, plain)).toBe(
       'port closed: http://h:1/v1 refuses connections for 7 ms',
+    );
+    expect(humanLine({ type: 'unavailable', baseURL, attempts: 3 }, plain)).toBe(
+      'port closed: http://h:1/v1 refuses 3 connections',
+    );
+    expect(humanLine({ type: 'unavailable', baseURL, delayMs: 7, blackhole: true }, plain)).toBe(
+      'port blocked: http://h:1/v1 answers no connect for 7 ms',
+    );
+    expect(humanLine({ type: 'idle_fault', connection: 2, did: 'stray', when: 'idle' }, plain)).toBe(
+      'connection 2: stray, behind an answer',
+    );
+    expect(humanLine({ type: 'idle_fault', connection: 2, did: 'rst', when: 'request' }, plain)).toBe(
+      'connection 2: rst, at the first byte of a request',
     );
     expect(humanLine({ type: 'available', baseURL }, plain)).toBe('port open: http://h:1/v1 accepts connections again');
     expect(humanLine({ type: 'listen_failed', reason: 'why' }, plain)).toBe('why');

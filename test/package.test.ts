@@ -50,7 +50,12 @@ afterAll(() => rm(project, { recursive: true, force: true }));
 it('only what users need is in the package', () => {
   const paths = packed.files.map((file) => file.path);
   expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'package.json', 'dist/index.js', 'dist/index.d.ts']));
-  const others = paths.filter((file) => !/^(dist\/.+\.(js|d\.ts)|README\.md|LICENSE|package\.json)$/.test(file));
+  const others = paths.filter(
+    (file) =>
+      !/^(dist\/.+\.(js|d\.ts)|scenarios\/.+\.yaml|scenarios\/scenario\.schema\.json|docs\/[^/]+\.md|README\.md|LICENSE|package\.json)$/.test(
+        file,
+      ),
+  );
   expect(others).toEqual([]);
 });
 
@@ -76,7 +81,10 @@ console.log(JSON.stringify({ koffi, evidence, outcome, bytes, settled, received:
 
 const TYPED = `
 import { type BehaviorName, type FaultServer, type FaultServerOptions, startFaultServer, WirefaultError } from 'wirefault';
-const sequence: readonly BehaviorName[] = ['success', 'random'];
+const names: readonly BehaviorName[] = ['success', 'F1+'];
+const sequence: FaultServerOptions['sequence'] = [
+  ...names, 'random', 'rst@event:3+17', 'of_my_own', { cut: { at: 'headers', teardown: 'fin' } }
+];
 const options: FaultServerOptions = { sequence, chunkSize: 3, onEvent: (event) => console.log(event.type) };
 await using server: FaultServer = await startFaultServer(options);
 const outcome: string | undefined = server.requests[0]?.outcome;
@@ -84,9 +92,10 @@ console.log(server.port.toFixed(), outcome, new WirefaultError('bad_option', 'x'
 `;
 
 const MISTAKES = `
-import { startFaultServer } from 'wirefault';
-await startFaultServer({ sequence: ['succes'] });
+import { type BehaviorName, startFaultServer } from 'wirefault';
+const name: BehaviorName = 'succes';
 await startFaultServer({ chunksize: 3 });
+await startFaultServer({ sequence: [name, { cut: { at: 'headers', teardown: 'rts' } }] });
 `;
 
 describe('in an empty project', () => {
@@ -138,7 +147,7 @@ describe('in an empty project', () => {
 
   for (const [file, text, errors] of [
     ['typed.ts', TYPED, []],
-    ['mistakes.ts', MISTAKES, ['mistakes.ts(3,', 'mistakes.ts(4,']],
+    ['mistakes.ts', MISTAKES, ['mistakes.ts(3,', 'mistakes.ts(4,', 'mistakes.ts(5,']],
   ] as const) {
     it(`${file} is type-checked with strict: ${errors.length} errors`, { timeout: LIMIT_MS }, async (ctx) => {
       ctx.skip(offline !== undefined, `npm can't reach the registry: ${offline}`);

@@ -3,7 +3,7 @@ import net, { type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { replyPlan } from '../../src/fault/reply-plan.js';
 import type { BadRequest } from '../../src/http/request.js';
-import { type Job, serveConnection } from '../../src/net/connection.js';
+import { type Handler, type Job, serveConnection } from '../../src/net/connection.js';
 import { callbacksKernel } from '../../src/proof/kernel.js';
 import { recordConnection } from '../../src/proof/recorder.js';
 import { settler } from '../../src/proof/settle.js';
@@ -33,8 +33,8 @@ interface Pair {
   send(bytes: string): Promise<void>;
 }
 
-async function connected(handle: () => Job): Promise<Pair> {
-  const listener = net.createServer({ allowHalfOpen: true, noDelay: true });
+async function connected(answer: () => Job, given: Partial<Handler> = {}): Promise<Pair> {
+  const listener = net.createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true });
   listener.listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const address = listener.address();
@@ -49,12 +49,20 @@ async function connected(handle: () => Job): Promise<Pair> {
     limits: { maxHeadBytes: 4096, maxBodyBytes: 100_000 },
     requestTimeoutMs: TIMEOUT_MS,
     recorder: recordConnection(socket, callbacksKernel, settler()),
-    handle: () => {
-      requests++;
-      handling.emit('request');
-      return handle();
+    handler: {
+      early: () => undefined,
+      head: () => 'read',
+      request: () => {
+        requests++;
+        handling.emit('request');
+        return answer();
+      },
+      ...given,
     },
+    timeScale: 1,
+    gate: () => expect.fail('no plan here has a gate'),
     onBad: (one) => bad.push(one),
+    onIdle: () => expect.fail('no plan here goes on behind its answer'),
   });
   onTestFinished(() => {
     client.close();

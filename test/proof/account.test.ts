@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { WirePlan } from '../../src/fault/wire-plan.js';
+import type { RequestHead } from '../../src/http/request.js';
 import { type Account, insideOf, intentOf, ledgerOf } from '../../src/proof/account.js';
 import { type Ledger, ledgerSchema } from '../../src/proof/ledger.js';
 import type { ByteCounts, ExchangeEvidence } from '../../src/proof/recorder.js';
@@ -45,7 +46,7 @@ describe('what stands at a cut', () => {
   }
 
   it('without marks', () => {
-    const bare: WirePlan = { bytes: Buffer.from('abc'), marks: [], steps: [] };
+    const bare = { bytes: Buffer.from('abc'), marks: [] };
     expect([0, 1, 3].map((offset) => insideOf(bare, offset))).toEqual([
       'before the answer',
       'between marks',
@@ -54,23 +55,37 @@ describe('what stands at a cut', () => {
   });
 });
 
-function ledger(bytes: ByteCounts, seen: Partial<ExchangeEvidence> = {}, of: WirePlan = plan): Ledger {
+const HEAD: RequestHead = {
+  method: 'POST',
+  target: '/',
+  path: '/',
+  httpVersion: '1.1',
+  headers: { authorization: 'Bearer x', 'user-agent': 'test/1' },
+  keepAlive: true,
+  expectsContinue: false,
+};
+const BODY = Buffer.from('say wirefault:a.B-c_9! and wirefault:other');
+
+function ledger(
+  bytes: ByteCounts,
+  seen: Partial<ExchangeEvidence> = {},
+  of: WirePlan = plan,
+  given: Partial<Account> = {},
+): Ledger {
   const account: Account = {
     exchange: 1,
     connection: 1,
     onConnection: 1,
     evidence: 'koffi',
-    request: {
-      method: 'POST',
-      target: '/',
-      path: '/',
-      httpVersion: '1.1',
-      headers: { authorization: 'Bearer x', 'user-agent': 'test/1' },
-      body: Buffer.from('say wirefault:a.B-c_9! and wirefault:other'),
-      keepAlive: true,
-    },
+    head: HEAD,
+    request: { ...HEAD, body: BODY },
+    requestBytes: 0,
     protocol: 'openai-chat',
+    timeScale: 1,
     selection: { kind: 'exhausted', lane: 'default', attempt: 3 },
+    generation: 1,
+    droppedLanes: 0,
+    countDelivered: () => expect.fail('there is no key'),
     plan: of,
     intent: intentOf(of, true),
     seen: {
@@ -87,6 +102,7 @@ function ledger(bytes: ByteCounts, seen: Partial<ExchangeEvidence> = {}, of: Wir
     teardown: 'keep_alive',
     redact: true,
     times: { requestAt: new Date(0).toISOString(), firstWriteMs: null, endMs: 0, teardownMs: null },
+    ...given,
   };
   return ledgerSchema.parse(ledgerOf(account));
 }
@@ -153,8 +169,8 @@ describe('paragraphs', () => {
   const blocks = (read: number | null) => ledger(counts(whole, whole, read, read), {}, told).blocks;
 
   it('are counted as far as they are read, whole ones only', () => {
-    expect(blocks(whole)).toEqual({ told: 4, delivered: 4 });
-    expect(blocks(0)).toEqual({ told: 4, delivered: 0 });
+    expect(blocks(whole)).toMatchObject({ told: 4, delivered: 4 });
+    expect(blocks(0)).toMatchObject({ told: 4, delivered: 0 });
     // What is read after each delta never tells more than what stands there.
     const seen = texts.map(({ end }) => blocks(end)?.delivered ?? -1);
     expect(seen).toEqual([...seen].sort((a, b) => a - b));
@@ -162,8 +178,15 @@ describe('paragraphs', () => {
     expect(blocks((texts.at(-1)?.end ?? 0) - 1)?.delivered).toBe(3);
   });
 
+  it('are known by their marks, also those that were not delivered', () => {
+    const marks = blocks(0)?.marks ?? [];
+    expect(new Set(marks).size).toBe(4);
+    for (const mark of marks) expect(mark).toMatch(/^[A-Za-z0-9]{12}$/);
+    expect(blocks(whole)?.marks).toEqual(marks);
+  });
+
   it('are those that were flushed where nothing better is known', () => {
-    expect(blocks(null)).toEqual({ told: 4, delivered: 4 });
+    expect(blocks(null)).toMatchObject({ told: 4, delivered: 4 });
   });
 
   it('there are none in a plain text', () => {
@@ -192,6 +215,36 @@ describe('the rest', () => {
       teardown: { kind: 'keep_alive', first: 'client_rst' },
     });
     expect(ledger(counts(5, 5, null)).lost).toBeNull();
+  });
+
+  it('says no more of a request than was read of it', () => {
+    const unread = ledger(counts(ALL), {}, plan, { request: undefined }).request;
+    expect(unread).toMatchObject({ path: '/', userAgent: 'test/1', bodyBytes: null, bodySha256: null, marker: null });
+    const early = ledger(counts(0), {}, plan, { head: undefined, request: undefined, requestBytes: 7, protocol: '' });
+    expect(early).toMatchObject({ request: null, requestBytes: 7 });
+  });
+
+  it('says what of the fault the answer had no place for', () => {
+    expect(ledger(counts(ALL)).unapplied).toEqual([]);
+    expect(ledger(counts(ALL), {}, { ...plan, unapplied: ['events', 'sse'] }).unapplied).toEqual(['events', 'sse']);
+  });
+
+  it('tells the pauses as they were planned, and by how much they were shortened', () => {
+    const paced: WirePlan = {
+      ...plan,
+      steps: [
+        { op: 'wait', ms: 30_000 },
+        { op: 'pulse', start: 0, end: 1, everyMs: 20, times: 3 },
+        { op: 'write', start: 0, end: 1 },
+        { op: 'wait', ms: 0.12345 },
+        { op: 'pulse', start: 0, end: 1, everyMs: 7, times: Number.POSITIVE_INFINITY },
+      ],
+    };
+    expect(ledger(counts(ALL)).times).toMatchObject({ scale: 1, plannedWaitMs: 0 });
+    expect(ledger(counts(ALL), {}, paced, { timeScale: 100 }).times).toMatchObject({
+      scale: 100,
+      plannedWaitMs: 30_067.123,
+    });
   });
 
   it('says what a cut plan is cut in', () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { WirePlan } from '../../src/fault/wire-plan.js';
+import type { RequestHead } from '../../src/http/request.js';
 import { startFaultServer } from '../../src/index.js';
 import { type Bookkeeper, bookkeeper } from '../../src/proof/bookkeeper.js';
 import type { Journal } from '../../src/proof/journal.js';
@@ -36,7 +37,7 @@ function handRecorder(): HandRecorder {
   return { settle: () => {}, beforeTeardown: () => {}, evidence: () => evidence, tell: () => tell() };
 }
 
-const plan: WirePlan = { bytes: Buffer.from('x'), marks: [], steps: [] };
+const plan: WirePlan = { bytes: Buffer.from('x'), marks: [], steps: [], closes: false, unapplied: [] };
 
 function booksOf(options: { readonly history?: number; readonly journal?: Journal } = {}): Bookkeeper {
   const { history = 10, journal } = options;
@@ -46,31 +47,38 @@ function booksOf(options: { readonly history?: number; readonly journal?: Journa
     redact: true,
     contentBlocks: true,
     settleTimeoutMs: 1,
+    timeScale: 1,
     journal,
     capture: undefined,
+    bytes: undefined,
   });
 }
 
 /** Opens an exchange; the returned function ends it. */
 function open(books: Bookkeeper, recorder: ExchangeRecorder): () => void {
+  const head: RequestHead = {
+    method: 'POST',
+    target: '/',
+    path: '/',
+    httpVersion: '1.1',
+    headers: {},
+    keepAlive: true,
+    expectsContinue: false,
+  };
   const exchange = books.open({
     connection: 1,
     onConnection: 1,
-    request: {
-      method: 'POST',
-      target: '/',
-      path: '/',
-      httpVersion: '1.1',
-      headers: {},
-      body: Buffer.alloc(0),
-      keepAlive: true,
-    },
+    head,
+    request: { ...head, body: Buffer.alloc(0) },
     protocol: 'openai-chat',
     selection: { kind: 'exhausted', lane: 'default', attempt: 1 },
+    generation: 1,
+    droppedLanes: 0,
     plan,
     intent: books.intentOf(plan),
   });
-  return () => exchange.ended({ outcome: 'completed', teardown: 'keep_alive', flushedBytes: 1 }, recorder);
+  return () =>
+    exchange.ended({ outcome: 'completed', teardown: 'keep_alive', flushedBytes: 1, requestBytes: 0 }, recorder);
 }
 
 /** Whether the promise is settled when everything that can happen now has happened. */

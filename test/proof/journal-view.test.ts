@@ -3,7 +3,7 @@ import { listing, rowOf, story } from '../../src/proof/journal-view.js';
 import type { Ledger } from '../../src/proof/ledger.js';
 import { ledgerSchema } from '../../src/proof/ledger.js';
 import { type Paint, plain } from '../../src/proof/paint.js';
-import { BLOCKS, ledgerWith, NULLS, RESET_WITH_LOSS, STALE, STALL } from './ledgers.js';
+import { BLOCKS, ledgerWith, NULLS, REQUEST, RESET_WITH_LOSS, STALE, STALL } from './ledgers.js';
 
 const ALL = [ledgerWith(), RESET_WITH_LOSS, STALL, STALE, NULLS];
 const list = (...ledgers: Ledger[]): string => listing(ledgers.map(rowOf), plain);
@@ -38,7 +38,7 @@ describe('a line for each', () => {
   });
 
   it("what a client said can't steer the terminal", () => {
-    const request = { ...ledgerWith().request, path: '/v1/\u001b[2J\u0007', userAgent: 'a\u009bb' };
+    const request = { ...REQUEST, path: '/v1/\u001b[2J\u0007', userAgent: 'a\u009bb' };
     const ledger = ledgerWith({ request });
     expect(list(ledger)).toContain('/v1/\\x1b[2J\\x07  ');
     expect(story(ledger, plain)).toContain('by a\\x9bb\n');
@@ -181,6 +181,32 @@ exchange 1: success, completed
   times      request at 2026-11-30T16:21:53.991Z
              end after 1 ms
 `);
+  });
+
+  it('a request that was not looked at, or not read whole', () => {
+    const early = story(ledgerWith({ request: null, requestBytes: 7 }), plain);
+    expect(early).toContain(`
+  request    not looked at; read of it: 7 bytes
+             connection 1 from 127.0.0.1 port 40000, exchange 1 on it; lane default, attempt 1
+  selection  success`);
+    expect(list(ledgerWith({ request: null }))).toMatch(/^1 {2}16:21:53\.991 {2}- {5}success /m);
+    const unread = story(ledgerWith({ request: { ...REQUEST, bodyBytes: null, bodySha256: null } }), plain);
+    expect(unread).toContain('\n             its body was not read\n');
+  });
+
+  it('layers of the fault that the answer had no place for', () => {
+    expect(story(ledgerWith({ unapplied: ['events', 'sse'] }), plain)).toContain(
+      '\n  unapplied  events, sse: the answer has no place for it\n',
+    );
+  });
+
+  it('pauses, where there were any, and by how much they were shortened', () => {
+    const paused = (scale: number): string => {
+      const { times } = ledgerWith();
+      return story(ledgerWith({ times: { ...times, scale, plannedWaitMs: 30_000 } }), plain);
+    };
+    expect(paused(1)).toContain('\n             pauses of 30000 ms planned\n');
+    expect(paused(100)).toContain('\n             pauses of 30000 ms planned, played 100 times faster\n');
   });
 
   it('content blocks', () => {

@@ -12,6 +12,31 @@ const events = (planned: number, flushed: number, acked: number | null, read: nu
   read,
 });
 
+export const REQUEST: NonNullable<Ledger['request']> = {
+  method: 'POST',
+  path: '/v1/chat/completions',
+  protocol: 'openai-chat',
+  httpVersion: '1.1',
+  headers: { host: '127.0.0.1:8000', authorization: 'Bearer [redacted]' },
+  userAgent: 'node',
+  bodyBytes: 102,
+  bodySha256: SHA,
+  marker: null,
+};
+
+/** Nothing was waited for, and at the speed that was planned. */
+function timesOf(given: Partial<Ledger['times']>): Ledger['times'] {
+  return {
+    requestAt: '2026-11-30T16:21:53.991Z',
+    firstWriteMs: 0,
+    scale: 1,
+    plannedWaitMs: 0,
+    endMs: 0,
+    teardownMs: null,
+    ...given,
+  };
+}
+
 /** A ledger made by hand: a healthy answer of 1,000 bytes, but for what is given. */
 export function ledgerWith(given: Partial<Ledger> = {}): Ledger {
   return {
@@ -23,20 +48,14 @@ export function ledgerWith(given: Partial<Ledger> = {}): Ledger {
     server: { address: '127.0.0.1', port: 8000 },
     connectionOffset: 0,
     lane: 'default',
+    generation: 1,
     attempt: 1,
     evidence: 'koffi',
-    request: {
-      method: 'POST',
-      path: '/v1/chat/completions',
-      protocol: 'openai-chat',
-      httpVersion: '1.1',
-      headers: { host: '127.0.0.1:8000', authorization: 'Bearer [redacted]' },
-      userAgent: 'node',
-      bodyBytes: 102,
-      bodySha256: SHA,
-      marker: null,
-    },
-    selection: { scripted: 'success', behavior: 'success', source: 'script' },
+    request: REQUEST,
+    requestBytes: 0,
+    selection: { scripted: 'success', behavior: 'success', source: 'script', rule: null },
+    key: null,
+    droppedLanes: 0,
     plan: { sha256: SHA, bytes: 1000, writtenSha256: SHA },
     cut: null,
     bytes: { written: 1000, flushed: 1000, acked: 1000, read: 1000 },
@@ -46,9 +65,10 @@ export function ledgerWith(given: Partial<Ledger> = {}): Ledger {
     terminal: { name: '[DONE]', delivered: true },
     blocks: null,
     settled: null,
+    unapplied: [],
     teardown: { kind: 'keep_alive', first: null },
     outcome: 'completed',
-    times: { requestAt: '2026-11-30T16:21:53.991Z', firstWriteMs: 0.595, endMs: 1.068, teardownMs: null },
+    times: timesOf({ firstWriteMs: 0.595, endMs: 1.068, teardownMs: null }),
     ...given,
   };
 }
@@ -58,7 +78,7 @@ export const RESET_WITH_LOSS = ledgerWith({
   exchange: 2,
   connection: 2,
   attempt: 2,
-  selection: { scripted: 'random', behavior: 'partial_disconnect', source: 'script' },
+  selection: { scripted: 'random', behavior: 'partial_disconnect', source: 'script', rule: null },
   plan: { sha256: SHA, bytes: 5_000_000, writtenSha256: SHA },
   cut: { position: 'event:3', offset: 4_000_000, inside: 'event:3 (content)+17' },
   bytes: { written: 4_000_000, flushed: 2_600_000, acked: 195_000, read: 65_536 },
@@ -68,13 +88,18 @@ export const RESET_WITH_LOSS = ledgerWith({
   settled: { level: 'read', reached: false, waitedMs: 2000.1 },
   teardown: { kind: 'rst', first: 'server' },
   outcome: 'reset',
-  times: { requestAt: '2026-11-30T16:21:54.058Z', firstWriteMs: 0.162, endMs: 2060.5, teardownMs: 2060.2 },
+  times: timesOf({
+    requestAt: '2026-11-30T16:21:54.058Z',
+    firstWriteMs: 0.162,
+    endMs: 2060.5,
+    teardownMs: 2060.2,
+  }),
 });
 
 /** Silence after the headers, ended by the client. */
 export const STALL = ledgerWith({
   exchange: 13,
-  selection: { scripted: 'stall', behavior: 'stall', source: 'script' },
+  selection: { scripted: 'stall', behavior: 'stall', source: 'script', rule: null },
   cut: { position: 'headers', offset: 320, inside: 'after headers:1' },
   bytes: { written: 320, flushed: 320, acked: 320, read: 320 },
   events: { role: events(1, 0, 0, 0) },
@@ -84,7 +109,7 @@ export const STALL = ledgerWith({
 });
 
 /** Content blocks of which the last came half. */
-export const BLOCKS = ledgerWith({ blocks: { told: 4, delivered: 3 } });
+export const BLOCKS = ledgerWith({ blocks: { told: 4, delivered: 3, marks: [] } });
 
 /** The client's socket had gone before it could be asked. */
 export const STALE = ledgerWith({
@@ -101,10 +126,10 @@ export const NULLS = ledgerWith({
   client: { address: null, port: null },
   server: { address: null, port: null },
   evidence: 'callbacks',
-  request: { ...ledgerWith().request, headers: {}, userAgent: null },
+  request: { ...REQUEST, headers: {}, userAgent: null },
   bytes: { written: 1000, flushed: 1000, acked: null, read: null },
   lost: null,
   events: { role: events(1, 1, null, null) },
   terminal: { name: '[DONE]', delivered: null },
-  times: { requestAt: '2026-11-30T16:21:53.991Z', firstWriteMs: null, endMs: 1, teardownMs: null },
+  times: timesOf({ firstWriteMs: null, endMs: 1, teardownMs: null }),
 });

@@ -68,7 +68,7 @@ const firstOf = (...given: Parameters<typeof differences>): Partial<Difference> 
 
 describe('where in an answer', () => {
   const inside = (bytes: Buffer, offset: number): string =>
-    insideOf({ bytes, marks: marksIn(bytes), steps: [] }, offset);
+    insideOf({ bytes, marks: marksIn(bytes) }, offset);
   const at = (text: string, more = 0): number => ANSWER.indexOf(text) + more;
 
   for (const [offset, expected] of [

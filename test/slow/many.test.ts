@@ -59,7 +59,7 @@ describe(`${EXCHANGES} exchanges at once`, () => {
       const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
 
       expect(server.ledgers).toHaveLength(EXCHANGES);
-      const byMarker = new Map(server.ledgers.map((ledger) => [ledger.request.marker, ledger]));
+      const byMarker = new Map(server.ledgers.map((ledger) => [ledger.request?.marker, ledger]));
       expect(byMarker.size).toBe(EXCHANGES);
       const wrong = results.flatMap(({ received, end }, n) => {
         const ledger = byMarker.get(`m${n}`);

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { offsetOf, POSITIONS, type Position } from '../../src/fault/position.js';
-import { CUT_TEARDOWNS } from '../../src/fault/spec.js';
+import { CUT_TEARDOWNS, type FaultSpec } from '../../src/fault/spec.js';
+import type { ScriptWord } from '../../src/index.js';
 import { PROTOCOLS, type Protocol } from '../../src/sse/dialect.js';
+import { readAnswer } from '../support/http.js';
 import { planner } from '../support/plans.js';
 import { serve } from '../support/server.js';
 import { post, witness } from '../support/witness.js';
@@ -36,6 +38,7 @@ const PLACES: readonly Position[] = [
   'chunk:2.end',
   'last_chunk',
   'last_chunk.end',
+  'last_chunk+1',
   'event:1',
   'event:0+7',
   'event:1+17',
@@ -43,6 +46,8 @@ const PLACES: readonly Position[] = [
   'text:3',
   'char:1.mid',
   'char:4.mid',
+  'char:4+3',
+  'half',
   'deltas',
   'terminator',
   'events',
@@ -100,8 +105,8 @@ it('every form of position has its place above', () => {
   const missing = POSITIONS.filter(({ pattern }) => !PLACES.some((place) => pattern.test(place))).map(
     ({ form }) => form,
   );
-  // Of tool calls, whose answer has another shape.
-  expect(missing).toEqual(['tool_args:N']);
+  // Those of the request are tested with what is read of it (early.test.ts), those of other shapes of answers below.
+  expect(missing).toEqual(['accept', 'request:K', 'eol:N.mid', 'tool_args:N']);
 });
 
 it('tool_args cuts inside of the arguments', async () => {
@@ -110,6 +115,47 @@ it('tool_args cuts inside of the arguments', async () => {
   client.send(post('/v1/messages', { stream: true }));
   expect(await client.ended).toBe('rst');
   expect(client.received.toString().endsWith('"partial_json":"{\\"v')).toBe(true);
+});
+
+it('eol cuts between CR and LF', async () => {
+  const fault: FaultSpec = { sse: { eol: 'crlf' }, cut: { at: 'eol:3.mid', teardown: 'fin' } };
+  const server = await serve({ ...OPTIONS, sequence: [fault] });
+  const client = witness(server.port);
+  client.send(post('/v1/messages', { stream: true }));
+  expect(await client.ended).toBe('fin');
+  // The third line end is the one behind the blank line of the first event.
+  expect(client.received.toString()).toMatch(/\r\n\r\n[0-9a-f]+\r\nevent: message_start\r\ndata: \{.*\}\r\n\r$/);
+});
+
+describe('a position that some answers have, and this one has not', () => {
+  const WORDS = {
+    'a cut in the chunks of a JSON body': ['rst@chunk:1', false],
+    'an end at an event that other protocols have': ['eof@event:15', true],
+    'a pause in the chunks of a JSON body': [{ pace: { pauses: [{ at: 'chunk:1', ms: 1 }] } }, false],
+    'a gate behind a cut': [
+      { pace: { gates: [{ at: 'event:2', name: 'never' }] }, cut: { at: 'text:1', teardown: 'rst' } },
+      true,
+    ],
+  } as const satisfies Record<string, readonly [ScriptWord | FaultSpec, boolean]>;
+  for (const [name, [word, stream]] of Object.entries(WORDS)) {
+    it(`${name}: a 500 that says so, and the ledger too; the next exchange is healthy`, async () => {
+      // Long enough for the position in one protocol, and too short in this one.
+      const server = await serve({ ...OPTIONS, chunkSize: 1, sequence: [word, 'success'] });
+      const client = witness(server.port);
+      client.send(post('/v1/chat/completions', { stream }));
+      const bytes = await client.until((received) => readAnswer(received)?.complete === true);
+      const answer = readAnswer(bytes);
+      expect(answer?.status).toBe(500);
+      expect(JSON.parse(String(answer?.body))).toMatchObject({
+        error: { code: 'PLAN_IMPOSSIBLE', message: expect.stringMatching(/^position \S+: /) },
+      });
+      expect(await server.ledger(1)).toMatchObject({ outcome: 'cut_unreached', cut: null, teardown: { first: null } });
+      expect(server.requests).toMatchObject([{ outcome: 'cut_unreached' }]);
+      client.send(post('/v1/chat/completions', { stream }, { Connection: 'close' }));
+      expect(await client.ended).toBe('fin');
+      expect(readAnswer(client.received.subarray(bytes.length))).toMatchObject({ status: 200, complete: true });
+    });
+  }
 });
 
 it('half_close goes on reading until the client closes', async () => {

@@ -133,6 +133,20 @@ describe('first in the sequence', () => {
     expect(server.events).toMatchObject([{ type: 'unavailable', delayMs: 2 * MAX_TIMER_MS }]);
   });
 
+  it('refuse is another word for it', async () => {
+    const first = await serve({ sequence: ['refuse', 'success'], ...FOREVER });
+    expect(await connect(first.port)).toBe('refused');
+    const server = await serve({ sequence: ['success', 'refuse', 'connection_refused', 'rate_limit'], ...FOREVER });
+    const before = await openConnection(server.port);
+    expect(await answered(server.port)).toBe(200);
+    expect(await connect(server.port)).toBe('refused');
+    expect(await ask(before)).toBe(429);
+    // Both are of one window.
+    const window = server.events.filter((event) => event.type === 'unavailable').at(-1);
+    expect(window?.delayMs).toBeGreaterThan(FOREVER.listenDelayMs);
+    before.close();
+  });
+
   for (const host of ['localhost', '0.0.0.0']) {
     it(`host ${host}`, async () => {
       const closed = await serve({ host, sequence: ['connection_refused', 'success'], ...FOREVER });
