@@ -73,7 +73,7 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
   function exchange(
     selection: Selection,
     asked: Asked,
-    where: { connection: number; onConnection: number },
+    where: { connection: number; onConnection: number; generation: number },
     planned: Planned,
   ): Job {
     const behavior = selection.kind === 'behavior' ? selection.behavior : EXHAUSTED;
@@ -85,8 +85,8 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
     emit({ type: 'request', ...told });
     const plan = writtenPart(planned.plan);
     const intent = books.intentOf(planned.plan);
-    const { generation, droppedLanes } = selector;
-    const book = books.open({ ...where, generation, droppedLanes, head, request, protocol, selection, plan, intent });
+    const { droppedLanes } = selector;
+    const book = books.open({ ...where, droppedLanes, head, request, protocol, selection, plan, intent });
     const { passed } = planned;
     return {
       plan,
@@ -141,8 +141,8 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
     let heads = 0;
     let answered = 0;
     /** Chosen at the heads of requests that are being read, by their number. */
-    const reserved = new Map<number, Selection>();
-    const here = () => ({ connection, onConnection: ++onConnection });
+    const reserved = new Map<number, { readonly selection: Selection; readonly generation: number }>();
+    const here = () => ({ connection, onConnection: ++onConnection, generation: selector.generation });
 
     function early(): EarlyJob | undefined {
       const selection = selector.at('accept', { connection });
@@ -161,7 +161,7 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
       const refuses = interim === 'refuse' && request.expectsContinue;
       const early = requestBytesOf(selection.fault) !== undefined;
       if (read === 'all' && !refuses && !early) {
-        reserved.set(heads, selection);
+        reserved.set(heads, { selection, generation: selector.generation });
         return interim === 'withhold' && request.expectsContinue ? 'withhold' : 'read';
       }
       const asked: Asked = { head: request, request: undefined, protocol, body: UNREAD_BODY };
@@ -177,12 +177,18 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
         return deps.proxy?.beside(request, routed, material) ?? beside(routed, request);
       }
       const { protocol, body: json } = routed;
-      const selection =
-        reserved.get(answered) ?? selector.request({ connection, head: request, protocol, body: request.body, json });
+      const kept = reserved.get(answered);
       reserved.delete(answered);
+      const selection =
+        kept?.selection ?? selector.request({ connection, head: request, protocol, body: request.body, json });
       if (selection.kind === 'unknown') return beside(unknownFault(selection.message), request);
       const asked: Asked = { head: request, request, protocol, body: json };
-      return exchange(selection, asked, here(), planOf(selection, asked));
+      return exchange(
+        selection,
+        asked,
+        { ...here(), ...(kept ? { generation: kept.generation } : {}) },
+        planOf(selection, asked),
+      );
     }
 
     return { early, head, request: answer };

@@ -21,6 +21,7 @@ export interface ServingFlags {
   readonly scenario?: string;
   readonly sequence?: string;
   readonly laneBy?: string;
+  readonly laneIgnore?: string;
   readonly repeatLast?: boolean;
   readonly seed?: string;
   readonly randomWeights?: string;
@@ -58,6 +59,7 @@ function givenBy(flags: ServingFlags & Record<string, unknown>): GivenOptions {
     ...(flags.repeatLast === undefined ? {} : { repeatLast: flags.repeatLast }),
     ...(flags.seed === undefined ? {} : { randomSeed: numberOf(flags.seed) }),
     ...(flags.laneBy === undefined ? {} : { laneBy: flags.laneBy }),
+    ...(flags.laneIgnore === undefined ? {} : { laneIgnore: flags.laneIgnore.split(',').map((path) => path.trim()) }),
     ...(flags.randomWeights === undefined ? {} : { randomWeights: weightsOf(flags.randomWeights) }),
   };
 }
@@ -129,6 +131,7 @@ export function addServingFlags(command: Command): void {
       '--lane-by <what>',
       `what separates lanes, each with its own cursor: ${LANE_BY_FORMS.join(', ')} (default: none)`,
     )
+    .option('--lane-ignore <a,b>', 'with --lane-by body: places in the JSON that change on a retry')
     .option('--repeat-last', 'reuse the last behavior for ever; without it an exhausted script answers 500')
     .option('--seed <n>', 'unsigned 32-bit seed of random, jitter and ids; drawn and printed without it')
     .option('--random-weights <a=n,b=n>', `shares of random (default: ${weights.join(', ')})`);

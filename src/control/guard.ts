@@ -13,7 +13,7 @@ export interface GuardOptions {
   readonly controlToken: string | undefined;
 }
 
-export const TOKEN_HEADER = 'x-wirefault-token';
+const TOKEN_HEADER = 'x-wirefault-token';
 
 /** Why a request may not control the server, or `undefined`. */
 export function guard(

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { SECRET_HEADERS, SECRET_PARAMETER } from '../http/secret-headers.js';
 import { patchedJson, stepsOfPath } from './json-path.js';
 
 /**
@@ -77,10 +78,17 @@ export function laneOf(by: LaneBy, facts: LaneFacts, ignored: readonly string[])
     }
     case 'body':
       return `body-${hashed(ignored.reduce((text, path) => patchedJson(text, path, undefined), facts.text))}`;
-    case 'header':
-      return facts.headers[by.name.toLowerCase()] ?? DEFAULT_LANE;
-    case 'query':
-      return new URLSearchParams(facts.target.split('?')[1] ?? '').get(by.name) ?? DEFAULT_LANE;
+    case 'header': {
+      const name = by.name.toLowerCase();
+      const value = facts.headers[name];
+      if (value === undefined) return DEFAULT_LANE;
+      return SECRET_HEADERS.has(name) ? `${name}-${hashed(value)}` : value;
+    }
+    case 'query': {
+      const value = new URLSearchParams(facts.target.split('?')[1] ?? '').get(by.name);
+      if (value === null) return DEFAULT_LANE;
+      return SECRET_PARAMETER.test(by.name) ? `${by.name}-${hashed(value)}` : value;
+    }
     default:
       return by satisfies never;
   }

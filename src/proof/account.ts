@@ -115,9 +115,16 @@ export function ledgerOf(account: Account): Ledger {
 function keyOf({ selection, plan, intent, seen, countDelivered }: Account): Ledger['key'] {
   const use = selection.kind === 'behavior' ? selection.key : undefined;
   if (!use) return null;
-  const whole = plan.cut === undefined && seen.bytes.written === intent.bytes && (best(seen) ?? 0) >= intent.bytes;
+  // A body that was ended early has a correct end of its own, but not all of what was to be said.
+  const early = plan.cut && (plan.cut.offset < intent.bytes || endsEarly(plan));
+  const whole = !early && seen.bytes.written === intent.bytes && (best(seen) ?? 0) >= intent.bytes;
   const { name, value, nth } = use;
   return { name, value, nth, delivered: countDelivered(`${name}=${value}`, whole) };
+}
+
+function endsEarly({ steps }: WirePlan): boolean {
+  const end = steps.at(-1);
+  return end?.op === 'teardown' && end.kind === 'eof';
 }
 
 function ruleOf(selection: Selection): { rule: string | null } {

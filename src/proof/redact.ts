@@ -1,13 +1,4 @@
-/** Headers whose values are secrets. */
-const SECRET_HEADERS = new Set([
-  'authorization',
-  'proxy-authorization',
-  'x-api-key',
-  'api-key',
-  'cookie',
-  'x-goog-api-key',
-  'x-wirefault-token',
-]);
+import { SECRET_HEADERS } from '../http/secret-headers.js';
 
 const REDACTED = '[redacted]';
 

@@ -25,8 +25,11 @@ const MESSAGES: Read = (server, take) =>
     if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') take(event.delta.text);
   });
 
+/** The reset of F1+ waits for a gate that stays shut: nothing but the event can tell of the error then. */
+const HELD = { 'F1+': { extends: 'F1+', fault: { pace: { gates: [{ at: 'events', name: 'reset' }] } } } } as const;
+
 async function read(how: Read, fault: string): Promise<{ readonly text: string; readonly end: unknown }> {
-  const server = await serve({ ...QUICK, sequence: [fault] });
+  const server = await serve({ ...QUICK, behaviors: HELD, sequence: [fault] });
   let text = '';
   const end = await how(server, (piece) => {
     text += piece;

@@ -45,6 +45,13 @@ describe('what separates lanes', () => {
 });
 
 describe('the lane of a request', () => {
+  it('never has a key in clear', () => {
+    const key = 'Bearer sk-secret';
+    expect(lane('header:Authorization', { headers: { authorization: key } })).toBe(`authorization-${hash(key)}`);
+    expect(lane('header:x-api-key', { headers: { 'x-api-key': 'sk' } })).toBe(`x-api-key-${hash('sk')}`);
+    expect(lane('query:api_key', { target: '/v1/messages?api_key=sk' })).toBe(`api_key-${hash('sk')}`);
+  });
+
   it('none: there is one', () => expect(lane('none', { text: 'a', headers: { a: 'b' } })).toBe(DEFAULT_LANE));
 
   it('connection', () => expect(lane('connection', { connection: 17 })).toBe('connection-17'));

@@ -149,6 +149,24 @@ describe('the state of the server', () => {
     expect(server.rules).toHaveLength(1);
   });
 
+  it('reset leaves a fault alone that was chosen when the head of its request had come', async () => {
+    const fault = { request: { continue: 'withhold' } } as const;
+    const server = await serve({ ...QUICK, sequence: [fault, 'rate_limit'] });
+    const { ask, client } = keeper(server.port);
+    const request = post(PATH, { user: 'a' }, { Expect: '100-continue' });
+    const body = request.indexOf('\r\n\r\n') + 4;
+    await client.connected;
+    client.send(request.slice(0, body));
+    // Another is answered once that head has been read.
+    await control(server.port, 'GET /__control');
+    expect(server.reset()).toBe(2);
+    expect((await ask(request.slice(body))).status).toBe(200);
+    expect(await server.ledger(1)).toMatchObject({ generation: 1, attempt: 1 });
+    expect((await ask(post(PATH, {}))).status).toBe(200);
+    expect(await server.ledger(2)).toMatchObject({ generation: 2, attempt: 1 });
+    client.close();
+  });
+
   it('gates are told and released, one, several, or for good', async () => {
     const server = await serve({
       ...QUICK,
