@@ -88,7 +88,8 @@ export type ServerEvent =
   | {
       readonly type: 'idle_fault';
       readonly connection: number;
-      readonly did: 'stray' | 'fin' | 'rst';
+      /** `armed`: the next byte of the client's ends it. */
+      readonly did: 'stray' | 'armed' | 'fin' | 'rst';
       readonly when: 'idle' | 'request';
     }
   /** Something that consumed nothing from the script: not HTTP, not a known path, a wrong key. */

@@ -73,8 +73,11 @@ const RULES: readonly Rule[] = [
   ({ idle }) => {
     if (!idle) return [];
     const { teardown, afterMs, onRequest, stray } = idle;
-    if (afterMs !== undefined && onRequest !== undefined)
-      return problem(['idle'], 'ends after a time or on a request; give one of afterMs and onRequest');
+    if (afterMs !== undefined && onRequest !== undefined && onRequest > 1)
+      return problem(
+        ['idle', 'onRequest'],
+        'with afterMs it is the first request after that time, so it can only be 1',
+      );
     if (teardown === undefined && (afterMs !== undefined || onRequest !== undefined))
       return problem(['idle'], 'has a moment, but no teardown; give fin or rst');
     return teardown === undefined && stray === undefined

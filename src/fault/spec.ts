@@ -141,7 +141,11 @@ export type Splice = z.infer<typeof spliceSchema>;
 const idleSchema = z
   .strictObject({
     teardown: z.enum(['fin', 'rst']).optional(),
-    afterMs: durationSchema.optional().describe('so long after the answer, if no request has come'),
+    afterMs: durationSchema
+      .optional()
+      .describe(
+        'so long after the answer, if no request has come; with onRequest, at the first byte that comes later than that',
+      ),
     onRequest: z.int().min(1).optional().describe('when the first byte of the so manyth request after this one comes'),
     stray: bytesText.optional().describe('bytes that nobody asked for, behind the answer'),
     strayAfterMs: durationSchema.optional().describe('Default 0: in the tick after it'),

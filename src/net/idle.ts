@@ -3,7 +3,8 @@ import type { IdlePlan } from '../fault/wire-plan.js';
 
 /** What becomes of a connection that is kept alive behind an answer: stray bytes, and an end that nobody announced. */
 export interface IdleEvent {
-  readonly did: 'stray' | 'fin' | 'rst';
+  /** `armed`: the next byte of the client's ends it. */
+  readonly did: 'stray' | 'armed' | 'fin' | 'rst';
   /** `request`: at the first byte of one. */
   readonly when: 'idle' | 'request';
 }
@@ -48,17 +49,24 @@ export function watchIdle(socket: Socket, plan: IdlePlan, { timeScale, onEvent }
       onEvent({ did: 'stray', when: 'idle' });
     });
   }
-  if (onRequest === undefined) later((stray?.afterMs ?? 0) + (afterMs ?? 0), () => end('idle'));
+  // With both, the moment is the first request that comes later than that: a NAT has forgotten the connection by then.
+  let armed = afterMs === undefined;
+  const ripe = (): void => {
+    armed = true;
+    if (onRequest === undefined) end('idle');
+    else onEvent({ did: 'armed', when: 'idle' });
+  };
+  if (onRequest === undefined || afterMs !== undefined) later((stray?.afterMs ?? 0) + (afterMs ?? 0), ripe);
 
   return {
     onRequest: () => {
       requests++;
-      if (requests === onRequest) end('request');
+      if (armed && requests === onRequest) end('request');
       return ended;
     },
     stop: () => {
-      // One that counts requests goes on counting.
-      if (onRequest !== undefined) return;
+      // One that counts requests goes on counting, unless it was to be idle before.
+      if (onRequest !== undefined && armed) return;
       over = true;
       for (const timer of timers) clearTimeout(timer);
     },

@@ -161,18 +161,16 @@ describe('B15', () => {
 });
 
 describe('B18', () => {
-  it('rst_after_a_second: the head, 15 s, the first event, 1 s, RST; a hundred times faster', async () => {
-    const client = connect(await caseServer('B18', { sequence: ['rst_after_a_second'], timeScale: 100 }));
+  it('rst_after_a_second: the head, 15 s, the first event, 1 s, RST; twenty times faster', async () => {
+    const client = connect(await caseServer('B18', { sequence: ['rst_after_a_second'], timeScale: 20 }));
+    const startMs = performance.now();
     client.send(CHAT);
     expect(notationOf(await client.until((received) => received.includes('\r\n\r\n')))).toBe(HEAD);
-    const headMs = performance.now();
     expect(notationOf(await client.until((received) => received.includes('\n\n\r\n')))).toBe(`${HEAD} C(role)`);
-    const eventMs = performance.now();
+    // From the start, as whatever is read late doesn't count there; a timer may be early by a millisecond.
+    expect(performance.now() - startMs).toBeGreaterThan(750 - 5);
     expect(await client.ended).toBe('rst');
-    const pauses = [eventMs - headMs, performance.now() - eventMs];
-    // A segment may be read late, and the next one in time.
-    expect(pauses[0]).toBeGreaterThan(150 - 20);
-    expect(pauses[1]).toBeGreaterThan(10 - 8);
+    expect(performance.now() - startMs).toBeGreaterThan(800 - 5);
     expect(notationOf(client.received)).toBe(`${HEAD} C(role)`);
   });
 });

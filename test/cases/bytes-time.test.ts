@@ -60,15 +60,15 @@ describe('B23', () => {
 });
 
 describe('B24', () => {
-  it('long_pause: half of the text, 301 s scaled, the rest', async () => {
-    const client = connect(await caseServer('B24'));
+  it('long_pause: half of the text, 301 s scaled to one, the rest', async () => {
+    const client = connect(await caseServer('B24', { timeScale: 301 }));
+    const startMs = performance.now();
     client.send(CHAT);
     const half = await client.until((received) => textIn(received.toString()) === 'mock response re');
-    const halfMs = performance.now();
     expect(notationOf(half)).toBe(`${HEAD} C(role) C(txt) C(txt)`);
     const whole = await client.until((received) => received.length > half.length);
-    // A timer may be early by a millisecond, and the first half be read late.
-    expect(performance.now() - halfMs).toBeGreaterThan(301 - 50);
+    // From the start, as whatever is read late doesn't count there; a timer may be early by a millisecond.
+    expect(performance.now() - startMs).toBeGreaterThan(1000 - 5);
     expect(notationOf(whole)).toBe(`${HEAD} ${WHOLE_BODY} T`);
     expect(await isOpen(client)).toBe(true);
   });
@@ -84,12 +84,12 @@ describe('keep-alives for ever', () => {
     ['B27', 'keepalives_after_terminal', WHOLE_MESSAGES, 'C(: keep-alive)', ': keep-alive\n\n'],
   ])('%s %s', async (id, variant, start, again, bytes) => {
     const client = connect(await caseServer(id, { sequence: [variant] }));
+    const startMs = performance.now();
     client.send(MESSAGES);
     const chunk = `${Buffer.byteLength(bytes).toString(16)}\r\n${bytes}\r\n`;
-    const startMs = performance.now();
     // The last event itself, and eight more.
     const received = await client.until((all) => all.toString().split(chunk).length > 9);
-    expect(performance.now() - startMs).toBeGreaterThan(8 * 15 - 10);
+    expect(performance.now() - startMs).toBeGreaterThan(8 * 15 - 5);
     const count = received.toString().split(chunk).length - 1;
     expect(notationOf(received)).toBe([HEAD, start, ...Array.from({ length: count }, () => again)].join(' '));
     expect(received.toString().endsWith(chunk.repeat(count))).toBe(true);

@@ -15,8 +15,7 @@ checkRuns([
     variants: ['fin_on_first_byte', 'rst_on_first_byte', 'fin_on_last_byte', 'rst_on_last_byte'],
     play: pooled,
   },
-  { id: 'B03', variants: ['fin_when_idle'], play: afterIdle },
-  { id: 'B03', variants: ['rst_on_next_data'], play: pooled },
+  { id: 'B03', variants: ['fin_when_idle', 'rst_on_next_data'], play: afterIdle },
   { id: 'B04', variants: ['fin_at_once'], play: atOnce },
   { id: 'B06', variants: ['early_413'], play: uploading },
 ]);

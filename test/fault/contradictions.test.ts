@@ -96,9 +96,9 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'two moments of an idle connection',
-    bad: { idle: { teardown: 'fin', afterMs: 5, onRequest: 1 } },
-    says: [['idle', /give one of afterMs and onRequest$/]],
-    good: { idle: { teardown: 'fin', afterMs: 5 } },
+    bad: { idle: { teardown: 'fin', afterMs: 5, onRequest: 2 } },
+    says: [['idle.onRequest', /it can only be 1$/]],
+    good: { idle: { teardown: 'rst', afterMs: 5, onRequest: 1 } },
   },
   {
     name: 'a moment of an idle connection at which nothing is done',

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import seedrandom from 'seedrandom';
 import { expect, it, onTestFinished } from 'vitest';
 import { requestParser } from '../../src/http/request-parser.js';
-import type { BehaviorName, FaultServerOptions } from '../../src/index.js';
+import type { FaultServerOptions, ScriptWord } from '../../src/index.js';
 import { readAnswer } from '../support/http.js';
 import type { LoneCommand, LoneMessage } from '../support/lone-server.js';
 import { post, witnessed } from '../support/witness.js';
@@ -205,9 +205,20 @@ function assault(port: number, pieces: readonly Buffer[], dice: Dice): Promise<B
   });
 }
 
-const FAULTS: readonly BehaviorName[] = [
+const FAULTS: readonly ScriptWord[] = [
   ...(['success', 'slow_success', 'stall', 'partial_disconnect', 'connection_reset', 'rate_limit'] as const),
   ...(['stream_eof', 'stream_disconnect', 'malformed_json', 'empty_body', 'tool_call_success'] as const),
+  // Those that read nothing, a part, or a head, and those that go on behind their answer.
+  ...([
+    'rst_on_accept',
+    'fin_on_accept',
+    'zero_window',
+    'half_close@accept',
+    'rst@request:7',
+    'fin@request:7',
+  ] as const),
+  ...(['stall@request:20', 'early_response', 'expectation_failed', 'half_close', 'accept_silent', 'drip'] as const),
+  ...(['keep_alive_stale', 'keep_alive_stray', 'length_under', 'informational_storm'] as const),
 ];
 
 it(`3,000 connections of nonsense leave a healthy server, and nothing behind: seed ${SEED}`, async () => {
@@ -239,12 +250,14 @@ it(`3,000 connections of nonsense leave a healthy server, and nothing behind: se
   expect([...statuses].sort()).toEqual([
     '',
     '100',
+    '103',
     '200',
     '400',
     '404',
     '405',
     '408',
     '413',
+    '417',
     '429',
     '431',
     '501',

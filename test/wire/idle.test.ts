@@ -60,6 +60,27 @@ for (const teardown of ['fin', 'rst'] as const) {
     expect(await server.ledger(1)).toMatchObject({ outcome: 'completed', bytes: { written: length } });
   });
 
+  it(`${teardown} at the first byte that comes later than a time`, async () => {
+    const server = await serve({ sequence: [idling({ teardown, afterMs: 50, onRequest: 1 }), 'success'] });
+    const client = witness(server.port);
+    const length = await asked(client);
+    await server.event((event) => event.type === 'idle_fault' && event.did === 'armed');
+    client.send('P');
+    expect(await client.ended).toBe(teardown);
+    expect(client.received.length).toBe(length);
+    expect(idleFaults(server)).toEqual(['armed idle', `${teardown} request`]);
+  });
+
+  it(`${teardown} at no byte that comes sooner`, async () => {
+    const fault = idling({ teardown, afterMs: 600_000, onRequest: 1 });
+    const server = await serve({ sequence: [fault, 'success', 'success'] });
+    const client = witness(server.port);
+    await asked(client);
+    await asked(client);
+    await asked(client);
+    expect(idleFaults(server)).toEqual([]);
+  });
+
   it(`${teardown} after a time, unless a request comes before`, async () => {
     const server = await serve({ sequence: [idling({ teardown, afterMs: 600_000 }), 'success'], timeScale: 1 });
     const client = witness(server.port);
