@@ -24,7 +24,7 @@ export function addBehaviorsCommand(root: Command, output?: CommandOutput): void
 }
 
 /** How an answer of the behavior ends. */
-export function teardownOf({ fault }: Behavior): string {
+function teardownOf({ fault }: Behavior): string {
   return fault.listen ? 'none' : (fault.cut?.teardown ?? fault.idle?.teardown ?? 'keep_alive');
 }
 

@@ -30,8 +30,7 @@ export type CutTeardown = (typeof CUT_TEARDOWNS)[number];
 export type Teardown = CutTeardown | 'keep_alive';
 
 /** Options that hold a time. */
-export const DURATION_OPTIONS = ['chunkDelayMs', 'disconnectDelayMs', 'keepaliveMs', 'listenDelayMs'] as const;
-export type DurationOption = (typeof DURATION_OPTIONS)[number];
+const DURATION_OPTIONS = ['chunkDelayMs', 'disconnectDelayMs', 'keepaliveMs', 'listenDelayMs'] as const;
 
 const MAX_DURATION_MS = 2_147_483_647;
 const durationSchema = z

@@ -3,7 +3,6 @@ import { type BehaviorName, BUILT_IN, type Catalogue } from './catalogue.js';
 import { problemsOf } from './contradictions.js';
 import { isPosition, POSITION_FORMS, type Position } from './position.js';
 import { CUT_TEARDOWNS, type CutTeardown, type FaultSpec } from './spec.js';
-import { isPlayed } from './stage.js';
 
 /**
  * The words of a script: a behavior's name, `teardown@position` (a healthy answer that ends there), or
@@ -60,10 +59,4 @@ export function problemWith(word: string, catalogue: Catalogue = BUILT_IN): stri
   if (word === 'random') return undefined;
   const meaning = meaningOf(word, catalogue);
   return 'problem' in meaning ? meaning.problem : undefined;
-}
-
-/** Whether a word names a fault that is played on a connection. */
-export function isPlayedWord(word: string, catalogue: Catalogue = BUILT_IN): boolean {
-  const meaning = meaningOf(word, catalogue);
-  return 'fault' in meaning && isPlayed(meaning.fault);
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
  * How the HTTP layers of an answer are written (RFC 9112): the head, the encoding and the framing of the body, each with
  * the lies that it can tell. What isn't named is as a correct server has it.
  */
-export const HEADER_EOLS = ['crlf', 'lf', 'cr'] as const;
+const HEADER_EOLS = ['crlf', 'lf', 'cr'] as const;
 
 const headers = z
   .array(z.tuple([z.string(), z.string()]).readonly())

@@ -27,7 +27,7 @@ function nameOf(schema: JsonObject): string {
 }
 
 /** The rows below `schema`, depth first. Forms that say which they are by a fixed word begin with it. */
-export function rowsOf(schema: JsonObject, path = ''): SchemaRow[] {
+function rowsOf(schema: JsonObject, path = ''): SchemaRow[] {
   const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
   const own = properties.flatMap(([key, value]): SchemaRow[] => {
     if (!isObject(value)) return [];
