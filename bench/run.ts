@@ -5,6 +5,7 @@ import { compile } from './compile.js';
 import { profileServersInto } from './harness/servers.js';
 import { type BenchOptions, progress, type Report, tableText } from './harness/stats.js';
 import { pacing } from './pacing.js';
+import { proxy } from './proxy.js';
 import { resets } from './resets.js';
 import { stalled } from './stalled.js';
 import { throughput } from './throughput.js';
@@ -15,6 +16,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<Report
   stalled,
   pacing,
   resets,
+  proxy,
 };
 
 const USAGE = `npm run bench -- [${Object.keys(BENCHES).join('|')} ...] [--quick] [--json FILE] [--profile DIRECTORY]

@@ -39,8 +39,8 @@ function program(): Command {
     });
 
   const serveCommand = addServeCommand(root);
-  addProxyCommand(root);
   addBehaviorsCommand(root);
+  addProxyCommand(root);
   addExplainCommand(root);
   addCheckCommand(root);
   addSchemaCommand(root);

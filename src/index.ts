@@ -15,3 +15,4 @@ export { MAX_TIMER_MS } from './options.js';
 export { type FaultProxy, type FaultProxyOptions, startFaultProxy } from './proxy/proxy.js';
 export type { OnUpstreamError, UpstreamOptions } from './proxy/upstream-options.js';
 export { type FaultServer, type FaultServerOptions, startFaultServer } from './server.js';
+export type { Finding } from './trial/findings.js';

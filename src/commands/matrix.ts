@@ -79,6 +79,9 @@ export function addMatrixCommand(root: Command, output?: CommandOutput): void {
         const problem = problemWithFault(fault);
         if (problem !== undefined) throw bad(`--faults: ${problem}`);
       }
+      // Clients are groups of their own: what ends us by a signal has to end them, too.
+      const stop = (): never => process.exit(STOPPED);
+      for (const signal of SIGNALS) process.once(signal, stop);
       const records = await runMatrix({
         clients,
         faults: [...new Set(faults)],
@@ -93,6 +96,8 @@ export function addMatrixCommand(root: Command, output?: CommandOutput): void {
         prompt: file.prompt ?? MATRIX_DEFAULTS.prompt,
         paragraphs: file.paragraphs ?? MATRIX_DEFAULTS.paragraphs,
         onProgress: reporter(out),
+      }).finally(() => {
+        for (const signal of SIGNALS) process.removeListener(signal, stop);
       });
       const text = flags.json
         ? records.map((record) => `${JSON.stringify(record)}\n`).join('')
@@ -103,6 +108,10 @@ export function addMatrixCommand(root: Command, output?: CommandOutput): void {
       if (met.length > 0) process.exitCode = 1;
     });
 }
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** What a shell calls a program that was interrupted. */
+const STOPPED = 130;
 
 const FAIL_WORDS: readonly string[] = [...VERDICTS, FLAKY, ...FINDING_KINDS];
 

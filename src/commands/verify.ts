@@ -84,7 +84,7 @@ async function run(journal: string, asked: Asked, to: CommandOutput): Promise<vo
   if (capture !== undefined) requireFolder(capture);
   // A journal may hold several runs of the server; the folder has the bytes of the last.
   const newest = new Map(ledgers.map((ledger) => [ledger.exchange, ledger]));
-  const stored = (ledger: Ledger, kind: 'request' | 'response'): Buffer | undefined =>
+  const stored = (ledger: Ledger, kind: StoredKind): Buffer | undefined =>
     capture === undefined || newest.get(ledger.exchange) !== ledger
       ? undefined
       : storedBytes(capture, ledger.exchange, kind);
@@ -97,7 +97,12 @@ async function run(journal: string, asked: Asked, to: CommandOutput): Promise<vo
     await writeOut(pcapOut, pcapOf(recordedExchange(one, request, response)));
   }
   if (!asked.witness && !asked.pcap) return;
-  const whole = verify(ledgers, await sightingsOf(asked), (ledger) => stored(ledger, 'response'));
+  const whole = verify(
+    ledgers,
+    await sightingsOf(asked),
+    (ledger) => stored(ledger, 'response'),
+    (ledger) => (ledger.upstream ? stored(ledger, 'upstream') : undefined),
+  );
   const report = one ? only(whole, one) : whole;
   await print(to, asked.json ? `${JSON.stringify(report, null, 2)}\n` : told(report, paintOf(to)));
   if (!report.agrees) process.exitCode = 1;
@@ -147,7 +152,9 @@ function requireFolder(path: string): void {
   throw new WirefaultError('bad_option', `--capture: ${JSON.stringify(path)} is not allowed; expected a folder`);
 }
 
-function storedBytes(dir: string, exchange: number, kind: 'request' | 'response'): Buffer | undefined {
+type StoredKind = 'request' | 'response' | 'upstream';
+
+function storedBytes(dir: string, exchange: number, kind: StoredKind): Buffer | undefined {
   const path = join(dir, `${String(exchange).padStart(6, '0')}.${kind}`);
   try {
     return readFileSync(path);
@@ -194,7 +201,10 @@ function line(verdict: Verdict, width: number, paint: Paint): string {
   const head = `#${exchange} ${behavior.padEnd(width)}`;
   const [first] = differences;
   if (!first) {
-    const what = `${plural(seenBytes, 'byte')} (${COMPARED[compared]}), ${teardown}`;
+    const { parted } = verdict;
+    const upstream = parted ? `, not the upstream's from byte ${grouped(parted.offset)} on (${parted.mark})` : '';
+    const passed = parted === null ? ", the upstream's as far as they go" : upstream;
+    const what = `${plural(seenBytes, 'byte')} (${COMPARED[compared]})${passed}, ${teardown}`;
     return `${head}  ${paint('green', 'agrees')}  ${what}`;
   }
   const place = first.offset === null ? '' : ` at byte ${grouped(first.offset)}, ${first.mark}`;

@@ -20,7 +20,7 @@ export interface Bookkeeper {
   readonly ledgers: readonly Ledger[];
   /** Whether there will be ledgers. */
   readonly wanted: boolean;
-  /** Whether the bytes of exchanges are kept. */
+  /** Whether the bytes of exchanges are stored in files. */
   readonly keepsBytes: boolean;
   /** What the ledger says of the whole plan, where a ledger is wanted; so the plan itself needn't be kept. */
   intentOf(plan: WirePlan): Intent | undefined;
@@ -152,7 +152,7 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
   return {
     ledgers,
     wanted,
-    keepsBytes: capture !== undefined || bytes !== undefined,
+    keepsBytes: capture !== undefined,
     intentOf: (plan) => (wanted ? intentOf(plan, options.contentBlocks) : undefined),
     open: (entry) => {
       const exchange = ++exchanges;

@@ -12,7 +12,7 @@ import { connectionsOf, type LedgerConnection, type Sighting } from './sighting.
  */
 export interface Difference {
   /** `ledger`: it contradicts itself. */
-  readonly about: 'ledger' | 'bytes' | 'length' | 'teardown';
+  readonly about: 'ledger' | 'bytes' | 'length' | 'teardown' | 'upstream';
   /** One line. */
   readonly message: string;
   /** In the answer; `null` where it is about none. */
@@ -31,8 +31,16 @@ export interface Verdict {
   readonly seenBytes: number;
   /** How the bytes were compared: one by one, all by their hash, or not at all for want of something to compare with. */
   readonly compared: 'bytes' | 'sha256' | 'length';
+  /** Of a proxy, where the upstream's bytes are stored: the first at which the client was sent another one. */
+  readonly parted?: Parted | null;
   /** Worst first; none where all agrees. */
   readonly differences: readonly Difference[];
+}
+
+export interface Parted {
+  /** In the answer. */
+  readonly offset: number;
+  readonly mark: string;
 }
 
 export interface Report {
@@ -47,15 +55,17 @@ export interface Report {
 
 /**
  * @param answerOf the stored bytes of an exchange's answer, where there are any
+ * @param upstreamOf those of a proxy's upstream
  */
 export function verify(
   ledgers: readonly Ledger[],
   sightings: readonly Sighting[],
   answerOf: (ledger: Ledger) => Buffer | undefined,
+  upstreamOf: (ledger: Ledger) => Buffer | undefined = () => undefined,
 ): Report {
   const connections = connectionsOf(ledgers, sightings);
   const verdicts = connections.matched
-    .flatMap(({ connection, sighting }) => verdictsOf(connection, sighting, answerOf))
+    .flatMap(({ connection, sighting }) => verdictsOf(connection, sighting, answerOf, upstreamOf))
     .toSorted((a, b) => a.exchange - b.exchange);
   const seen = new Set(connections.matched.flatMap(({ connection }) => connection.exchanges));
   const strangers = connections.strangers.filter(({ kind }) => kind === 'witness').map(({ name }) => name);
@@ -87,6 +97,7 @@ function verdictsOf(
   { exchanges }: LedgerConnection,
   sighting: Sighting,
   answerOf: (ledger: Ledger) => Buffer | undefined,
+  upstreamOf: (ledger: Ledger) => Buffer | undefined,
 ): Verdict[] {
   return exchanges.map((ledger, n) => {
     const start = ledger.connectionOffset;
@@ -101,6 +112,7 @@ function verdictsOf(
       last: end === Number.POSITIVE_INFINITY,
       answer: answerOf(ledger),
     };
+    const upstream = upstreamOf(ledger);
     return {
       exchange: ledger.exchange,
       connection: ledger.connection,
@@ -109,8 +121,10 @@ function verdictsOf(
       against: sighting.name,
       seenBytes: Math.min(seen.length, ledger.bytes.flushed),
       compared: comparison(seen),
+      ...(upstream && seen.answer ? { parted: partedAt(seen.answer, upstream) } : {}),
       differences: [
         ...contradictions(ledger),
+        ...upstreamDifferences(seen, upstream),
         ...contentDifferences(seen),
         ...lengthDifferences(seen),
         ...teardownDifferences(seen),
@@ -173,6 +187,34 @@ function contentDifferences(seen: Seen): Difference[] {
     return [difference(seen, 'bytes', null, message)];
   }
   return [];
+}
+
+/** Where the client was sent something else than what the upstream had sent; `null`: as far as it goes, nowhere. */
+function partedAt(answer: Buffer, upstream: Buffer): Parted | null {
+  const offset = firstDifference(answer, upstream) ?? (answer.length > upstream.length ? upstream.length : undefined);
+  return offset === undefined ? null : { offset, mark: insideOf({ bytes: answer, marks: marksIn(answer) }, offset) };
+}
+
+/** What a proxy says of its upstream has to be so, and what it passed on as it came is what came. */
+function upstreamDifferences(seen: Seen, stored: Buffer | undefined): Difference[] {
+  const { upstream, plan } = seen.ledger;
+  if (!upstream) return [];
+  const { rewritten, sha256: hash } = upstream;
+  if (!rewritten && hash !== null && (hash !== plan.sha256 || upstream.bytes !== plan.bytes)) {
+    const message = `the ledger says that the upstream's ${upstream.bytes} bytes were passed on, but plans ${plan.bytes} others`;
+    return [difference(seen, 'upstream', null, message)];
+  }
+  if (!stored) return [];
+  const came = stored.subarray(0, upstream.bytes);
+  if (hash !== null && sha256(came) !== hash) {
+    return [
+      difference(seen, 'upstream', null, 'the stored bytes of the upstream are not those of the ledger (SHA-256)'),
+    ];
+  }
+  const parted = seen.answer && !rewritten ? partedAt(seen.answer, came) : null;
+  if (!parted) return [];
+  const message = 'the client was sent another byte than the upstream, though the ledger says that none was changed';
+  return [difference(seen, 'upstream', parted.offset, message)];
 }
 
 function firstDifference(a: Buffer, b: Buffer): number | undefined {

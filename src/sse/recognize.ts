@@ -117,6 +117,16 @@ const CHAT_TEXTS: readonly (readonly [field: string, kind: ContentKind])[] = [
   ['reasoning', 'reasoning'],
 ];
 
+const CHAT_DELTAS: readonly Recognized[] = CHAT_TEXTS.map(([name]) => ({ name, role: 'delta' }));
+const EXTRA: Recognized = { name: 'extra', role: 'extra' };
+const ERROR: Recognized = { name: 'error', role: 'error' };
+const NULL_CHOICE: Recognized = { name: 'malformed_event', role: 'malformed' };
+const FINISH: Recognized = { name: 'finish', role: 'finish' };
+const ROLE: Recognized = { name: 'role', role: 'start' };
+const TOOL_ARGS: Recognized = { name: 'tool_args', role: 'delta' };
+const TOOL_CALL: Recognized = { name: 'tool_call', role: 'start' };
+const USAGE: Recognized = { name: 'usage', role: 'usage' };
+
 const isFilled = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 function listOf(value: unknown): readonly unknown[] {
@@ -135,26 +145,32 @@ function functionsOf(delta: Readonly<Record<string, unknown>>): unknown[] {
   return listOf(delta.tool_calls).map((call) => (isObject(call) ? call.function : undefined));
 }
 
+/** One walk over the choices: it is done for each event that passes. */
 function chatEvent(json: unknown): Recognized {
-  if (!isObject(json)) return json === undefined ? MALFORMED : { name: 'extra', role: 'extra' };
-  if (isObject(json.error)) return { name: 'error', role: 'error' };
-  const choices = listOf(json.choices);
-  if (choices.includes(null)) return { name: 'malformed_event', role: 'malformed' };
-  const deltas = deltasOf(json).map(({ delta }) => delta);
-  for (const [field] of CHAT_TEXTS) {
-    if (deltas.some((delta) => isFilled(delta[field]))) return { name: field, role: 'delta' };
+  if (!isObject(json)) return json === undefined ? MALFORMED : EXTRA;
+  if (isObject(json.error)) return ERROR;
+  let found: Recognized | undefined;
+  let rank = Number.POSITIVE_INFINITY;
+  const see = (at: number, what: Recognized): void => {
+    if (at < rank) [rank, found] = [at, what];
+  };
+  for (const choice of listOf(json.choices)) {
+    if (choice === null) return NULL_CHOICE;
+    if (!isObject(choice)) continue;
+    if (isFilled(choice.finish_reason)) see(5, FINISH);
+    const { delta } = choice;
+    if (!isObject(delta)) continue;
+    for (let at = 0; at < CHAT_DELTAS.length; at++) {
+      const text = CHAT_DELTAS[at];
+      if (text && isFilled(delta[text.name])) see(at, text);
+    }
+    if (delta.role !== undefined && delta.role !== null) see(6, ROLE);
+    if (delta.tool_calls === undefined) continue;
+    const functions = functionsOf(delta);
+    if (functions.some((called) => isObject(called) && isFilled(called.arguments))) see(4, TOOL_ARGS);
+    else if (functions.length > 0) see(7, TOOL_CALL);
   }
-  const functions = deltas.flatMap(functionsOf);
-  if (functions.some((called) => isObject(called) && isFilled(called.arguments))) {
-    return { name: 'tool_args', role: 'delta' };
-  }
-  if (choices.some((choice) => isObject(choice) && isFilled(choice.finish_reason))) {
-    return { name: 'finish', role: 'finish' };
-  }
-  if (deltas.some((delta) => delta.role !== undefined && delta.role !== null)) return { name: 'role', role: 'start' };
-  if (functions.length > 0) return { name: 'tool_call', role: 'start' };
-  if (isObject(json.usage)) return { name: 'usage', role: 'usage' };
-  return { name: 'extra', role: 'extra' };
+  return found ?? (isObject(json.usage) ? USAGE : EXTRA);
 }
 
 const chat: Recognizer = {

@@ -67,8 +67,7 @@ function differences(ledger: Ledger, sighting: Sighting, answer?: Buffer): reado
 const firstOf = (...given: Parameters<typeof differences>): Partial<Difference> => differences(...given)[0] ?? {};
 
 describe('where in an answer', () => {
-  const inside = (bytes: Buffer, offset: number): string =>
-    insideOf({ bytes, marks: marksIn(bytes) }, offset);
+  const inside = (bytes: Buffer, offset: number): string => insideOf({ bytes, marks: marksIn(bytes) }, offset);
   const at = (text: string, more = 0): number => ANSWER.indexOf(text) + more;
 
   for (const [offset, expected] of [

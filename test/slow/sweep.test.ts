@@ -35,13 +35,17 @@ async function sweepIn(child: ChildProcess, task: SweepTask): Promise<string[]> 
   return wrong ?? ['no result'];
 }
 
-/** Responses repeats its object of 1 kB in three events; here it is a small one. */
-const SMALL: FaultSpec = {
-  events: [{ op: 'patch', where: {}, path: 'response', value: { id: 'resp_1', object: 'response', output: [] } }],
+/** Responses repeats its object of 1 kB, and the text, in event after event: here it is short, and only begins and ends. */
+const SHORT: FaultSpec = {
+  events: [
+    { op: 'omit', where: { name: 'response.in_progress' } },
+    { op: 'omit', where: { role: 'done' } },
+    { op: 'patch', where: {}, path: 'response', value: { id: 'resp_1', object: 'response', output: [] } },
+  ],
 };
 
 function answerOf(protocol: Protocol, stream: boolean): SweepAnswer {
-  return { protocol, stream, fault: protocol === 'openai-responses' && stream ? SMALL : {} };
+  return { protocol, stream, fault: protocol === 'openai-responses' && stream ? SHORT : {} };
 }
 
 /** Each byte of the wire for each teardown that cuts the wire, each byte of the body for the one that ends the body. */

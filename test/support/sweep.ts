@@ -2,12 +2,13 @@ import type { Position } from '../../src/fault/position.js';
 import type { CutTeardown, FaultSpec } from '../../src/fault/spec.js';
 import { type FaultServer, startFaultServer } from '../../src/index.js';
 import type { Ledger } from '../../src/proof/ledger.js';
+import { witness as record } from '../../src/proof/witness.js';
 import type { Protocol } from '../../src/sse/dialect.js';
 import { readAnswer } from './http.js';
 import { PATHS } from './paths.js';
 import { planner } from './plans.js';
 import { pooled, within } from './pool.js';
-import { post, type WireEnd, type Witness, witness } from './witness.js';
+import { post, witness } from './witness.js';
 
 /**
  * Cuts at real sockets, many at a time. Each exchange has a lane of its own, so its whole answer is known to the byte, and
@@ -58,7 +59,8 @@ interface Running {
 /** What the client saw. */
 interface Seen {
   readonly received: Buffer;
-  readonly end: WireEnd;
+  /** `fin`, `rst`, or what else it may be. */
+  readonly end: string;
   readonly fromMs: number;
 }
 
@@ -67,6 +69,9 @@ export async function sweep(answer: SweepAnswer, cuts: readonly SweepCut[]): Pro
   const server = await startFaultServer({
     ...OPTIONS,
     laneBy: 'header:x-lane',
+    // Thousands of exchanges: nothing is kept of them but their ledgers.
+    control: false,
+    requestHistory: 1,
     maxLanes: cuts.length + 1,
     ledgerHistory: cuts.length + 1,
     settleTimeoutMs: PATIENCE_MS,
@@ -96,36 +101,48 @@ function requestOf({ answer, cut: { position, teardown }, lane }: Running): stri
 }
 
 async function exchange(server: FaultServer, one: Running): Promise<string | undefined> {
-  const client = witness(server.port);
   const fromMs = Date.now();
+  const { teardown } = one.cut;
+  const isOpen = teardown === 'stall' || teardown === 'eof';
+  return wrongWith(server, one, { ...(await (isOpen ? left(server, one) : ended(server, one))), fromMs });
+}
+
+/** What comes until the server ends the connection. The product's own witness tells a RST from a FIN right behind data. */
+async function ended({ port }: FaultServer, one: Running): Promise<Omit<Seen, 'fromMs'>> {
+  const request = Buffer.from(requestOf(one));
+  const { segments, end } = await record({ host: '127.0.0.1', port, url: '', request });
+  return { received: Buffer.concat(segments.map(({ bytes }) => bytes)), end };
+}
+
+/** What comes until the client, which has all of it, shuts its side; the server answers that by a FIN. */
+async function left({ port }: FaultServer, one: Running): Promise<Omit<Seen, 'fromMs'>> {
+  const client = witness(port);
+  const { teardown, offset } = one.cut;
   try {
     client.send(requestOf(one));
-    const end = await endOf(client, one.cut);
-    return wrongWith(server, one, { received: client.received, end, fromMs });
+    await client.until((received) =>
+      teardown === 'stall' ? received.length >= offset : (readAnswer(received)?.complete ?? false),
+    );
+    client.halfClose();
+    return { end: await client.ended, received: client.received };
   } finally {
     client.close();
   }
 }
 
-/** How the connection ended; where it stays open, the client ends it, which the server answers by a FIN. */
-async function endOf(client: Witness, { teardown, offset }: SweepCut): Promise<WireEnd> {
-  if (teardown === 'stall') await client.until(({ length }) => length >= offset);
-  if (teardown === 'eof') await client.until((received) => readAnswer(received)?.complete ?? false);
-  if (teardown !== 'stall' && teardown !== 'eof') return client.ended;
-  // Until now, nobody has ended it; and nothing comes any more.
-  client.halfClose();
-  return client.ended;
-}
+const ENDS: Readonly<Record<CutTeardown, string>> = {
+  rst: 'rst',
+  rst_now: 'rst',
+  fin: 'fin',
+  half_close: 'fin',
+  stall: 'fin',
+  eof: 'fin',
+};
 
-function wrongWith(
-  server: FaultServer,
-  { answer, cut, lane }: Running,
-  { received, end, fromMs }: Seen,
-): string | undefined {
+function wrongWith(server: FaultServer, running: Running, { received, end, fromMs }: Seen): string | undefined {
+  const { answer, cut, lane } = running;
   const { teardown, offset } = cut;
-  // A Node client that gets data and RST at once mostly sees an end.
-  const ends: readonly WireEnd[] = teardown === 'rst' ? ['rst'] : teardown === 'rst_now' ? ['rst', 'fin'] : ['fin'];
-  if (!ends.includes(end)) return `ended by ${end}`;
+  if (end !== ENDS[teardown]) return `ended by ${end}`;
   // Only evidence that the client has read keeps a reset from taking bytes with it.
   const mayLose = teardown === 'rst_now' || (teardown === 'rst' && server.evidence === 'callbacks');
   const length = mayLose ? Math.min(received.length, offset) : offset;
@@ -134,16 +151,16 @@ function wrongWith(
     const planned = wholeAnswer(answer, lane).bytes.subarray(0, length);
     if (teardown === 'eof' ? isEndedCopy(received, planned) : received.equals(planned)) return undefined;
   }
-  return `${received.length} bytes, which are not the first ${length}: ${JSON.stringify(received.toString('latin1', received.length - 80))}`;
+  const tail = JSON.stringify(received.toString('latin1', Math.max(0, received.length - 80)));
+  return `${received.length} bytes, which are not the first ${length}: ${tail}`;
 }
 
 /** Whether an answer has a correct end, and the body that the beginning of another has. */
 function isEndedCopy(received: Buffer, beginning: Buffer): boolean {
   const own = readAnswer(received);
   const other = readAnswer(beginning);
-  return (
-    own !== undefined && other !== undefined && own.complete && own.rest.length === 0 && own.body.equals(other.body)
-  );
+  if (!own || !other) return false;
+  return own.complete && own.rest.length === 0 && own.body.equals(other.body);
 }
 
 const OUTCOMES: Readonly<Record<CutTeardown, string>> = {

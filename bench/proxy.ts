@@ -1,0 +1,142 @@
+import net from 'node:net';
+import { type Child, pathOf, startChild, withChildren } from './harness/children.js';
+import { BIG_BYTES, type ChainSpec, EVENTS, type Load, TIMED_EVENTS } from './harness/proxy-process.js';
+import type { Usage } from './harness/report.js';
+import { type BenchOptions, numeral, percentile, progress, type Report, shown, spreadOf } from './harness/stats.js';
+
+/**
+ * What the proxy costs beside a bare pipe between two sockets: the same upstream, the same client, one process in
+ * between. 100 MB in one body, 10,000 small events as fast as they can be written, and the latency that is added to
+ * events that come one by one. In each round all take turns, so that what else the machine does hits them alike.
+ */
+const ROUNDS = 7;
+
+const LINES: Readonly<Record<string, ChainSpec>> = {
+  'bare pipe': { part: 'pipe' },
+  wirefault: { part: 'wirefault' },
+  'wirefault, no ledgers': { part: 'wirefault', ledgers: false },
+};
+
+interface Sample {
+  readonly elapsedMs: number;
+  /** Of the process in between. */
+  readonly cpuMs: number;
+  /** Of each event, from its write to its read; empty where they have no time. */
+  readonly latenciesMs: readonly number[];
+}
+
+interface Line {
+  readonly child: Child;
+  readonly port: number;
+}
+
+async function start(spec: ChainSpec, keep: <C extends Child>(child: C) => C): Promise<Line> {
+  const child = keep(startChild(pathOf('proxy-process.ts'), []));
+  const { port } = await child.ask<{ port: number }>(spec);
+  return { child, port };
+}
+
+async function measure({ child, port }: Line, load: Load): Promise<Sample> {
+  const before = await child.ask<Usage>('usage');
+  const startMs = performance.now();
+  const latenciesMs = await answer(port, load);
+  const elapsedMs = performance.now() - startMs;
+  const after = await child.ask<Usage>('usage');
+  return { elapsedMs, cpuMs: (after.cpuMicros - before.cpuMicros) / 1000, latenciesMs };
+}
+
+/** Reads one answer to its end. */
+function answer(port: number, load: Load): Promise<number[]> {
+  return new Promise((resolve, reject) => {
+    const body = JSON.stringify({ stream: true, load });
+    const socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
+    const latencies: number[] = [];
+    let received = 0;
+    socket.on('data', (bytes) => {
+      received += bytes.length;
+      if (load === 'timed') {
+        const now = process.hrtime.bigint();
+        for (const [, at = ''] of bytes.toString('latin1').matchAll(/at=(\d+);/g))
+          latencies.push(Number(now - BigInt(at)) / 1e6);
+      }
+      const whole = load === 'big' ? received > BIG_BYTES : bytes.subarray(-5).equals(LAST);
+      if (!whole) return;
+      socket.destroy();
+      resolve(latencies);
+    });
+    socket.on('error', reject);
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  });
+}
+
+const LAST = Buffer.from('0\r\n\r\n');
+
+const LOADS: Readonly<Record<Load, string>> = {
+  big: `${numeral(BIG_BYTES / 1_048_576)} MiB in one body`,
+  events: `${numeral(EVENTS)} events, one write each`,
+  timed: `${numeral(TIMED_EVENTS)} events, 1 ms apart`,
+};
+
+export async function proxy({ quick }: BenchOptions): Promise<Report> {
+  const rounds = quick ? 1 : ROUNDS;
+  const samples = new Map<string, Sample[]>();
+  await withChildren(async (keep) => {
+    const upstream = await start({ part: 'upstream' }, keep);
+    const lines: [string, Line][] = [];
+    for (const [name, spec] of Object.entries(LINES))
+      lines.push([name, await start({ ...spec, to: upstream.port }, keep)]);
+    for (const load of Object.keys(LOADS) as Load[]) {
+      // The first is a warm-up.
+      for (let round = 0; round <= rounds; round++) {
+        for (const [name, line] of lines) {
+          const sample = await measure(line, load);
+          if (round > 0) samples.set(`${load} ${name}`, [...(samples.get(`${load} ${name}`) ?? []), sample]);
+        }
+      }
+      progress(LOADS[load]);
+    }
+  });
+  const of = (load: Load, name: string): readonly Sample[] => samples.get(`${load} ${name}`) ?? [];
+  const median = (load: Load, name: string, key: 'elapsedMs' | 'cpuMs'): number =>
+    percentile(
+      of(load, name).map((sample) => sample[key]),
+      0.5,
+    );
+  const ratio = (load: Load, name: string, key: 'elapsedMs' | 'cpuMs'): number =>
+    median(load, name, key) / median(load, 'bare pipe', key);
+  const names = Object.keys(LINES);
+  const throughput = (['big', 'events'] as const).map((load) => ({
+    title: `Proxy: ${LOADS[load]}`,
+    columns: ['', 'ms', 'of the pipe', 'CPU ms', 'of the pipe'],
+    rows: names.map((name) => [
+      name,
+      shown(spreadOf(of(load, name).map(({ elapsedMs }) => elapsedMs)), 0),
+      numeral(ratio(load, name, 'elapsedMs'), 2),
+      shown(spreadOf(of(load, name).map(({ cpuMs }) => cpuMs)), 0),
+      numeral(ratio(load, name, 'cpuMs'), 2),
+    ]),
+  }));
+  const latency = (name: string, share: number): number =>
+    percentile(
+      of('timed', name).flatMap(({ latenciesMs }) => latenciesMs),
+      share,
+    );
+  const bare = latency('bare pipe', 0.5);
+  return {
+    tables: [
+      ...throughput,
+      {
+        title: `Proxy: ${LOADS.timed}: from the upstream's write to the client's read`,
+        columns: ['', 'median ms', 'p99 ms', 'added, median ms'],
+        rows: names.map((name) => [
+          name,
+          numeral(latency(name, 0.5), 3),
+          numeral(latency(name, 0.99), 3),
+          numeral(latency(name, 0.5) - bare, 3),
+        ]),
+        notes: ['Times are of all processes on one machine; CPU is that of the process in between alone.'],
+      },
+    ],
+    data: Object.fromEntries(samples),
+  };
+}

@@ -1,0 +1,285 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import tls from 'node:tls';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startFaultProxy } from '../../src/index.js';
+import { post, witness, witnessed } from '../support/witness.js';
+import { chunkedAnswer, listening, proxied, rawUpstream } from './support/upstream.js';
+
+const ASK = post('/v1/chat/completions', { stream: true });
+const BODY = Buffer.from('data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]\n\n');
+const ANSWER = chunkedAnswer(BODY, 20);
+const HEAD = ANSWER.indexOf('\r\n\r\n') + 4;
+
+/** How the upstream dies once so many bytes of its answer are out, and what the client sees of it. */
+const PHASES = [
+  ['before any byte', 0],
+  ['in the status line', 7],
+  ['in the head', HEAD - 6],
+  ['behind the head', HEAD],
+  ['in a size line', HEAD + 1],
+  ['in an event', HEAD + 12],
+  ['before the last chunk', ANSWER.length - 5],
+  ['before the final CRLF', ANSWER.length - 2],
+] as const;
+
+describe('an upstream that dies', () => {
+  it.each(PHASES)('%s: its RST is a RST to the client, behind what came', async (_, bytes) => {
+    const upstream = await rawUpstream((socket) => {
+      if (bytes > 0) socket.write(ANSWER.subarray(0, bytes));
+      socket.resetAndDestroy();
+    });
+    const proxy = await proxied({ upstream: upstream.url });
+    const client = await witnessed(proxy.port, ASK);
+    expect(client.end).toBe('rst');
+    expect(client.bytes.equals(ANSWER.subarray(0, client.bytes.length))).toBe(true);
+    expect(await proxy.ledger(1)).toMatchObject({
+      outcome: 'upstream_reset',
+      upstream: { end: 'reset', bytes: client.bytes.length },
+      bytes: { written: client.bytes.length },
+    });
+  });
+
+  it.each(PHASES)('%s: its FIN is a FIN to the client, and no success', async (_, bytes) => {
+    const upstream = await rawUpstream((socket) => void socket.end(ANSWER.subarray(0, bytes)));
+    const proxy = await proxied({ upstream: upstream.url });
+    const client = await witnessed(proxy.port, ASK);
+    expect(client.end).toBe('fin');
+    expect(client.bytes.equals(ANSWER.subarray(0, bytes))).toBe(true);
+    const { outcome, upstream: up } = await proxy.ledger(1);
+    expect([outcome, up?.end]).toEqual(['upstream_closed', 'fin']);
+  });
+
+  it('while an event is held: what came of it is sent', async () => {
+    const upstream = await rawUpstream((socket) => void socket.end(ANSWER.subarray(0, HEAD + 12)));
+    const proxy = await proxied({ upstream: upstream.url, sequence: ['rst@terminator'] });
+    const client = await witnessed(proxy.port, ASK);
+    expect([client.end, client.bytes.length]).toEqual(['fin', HEAD + 12]);
+    expect(await proxy.ledger(1)).toMatchObject({ outcome: 'upstream_closed', cut: null });
+  });
+
+  it('while its answer is kept: what came of it is sent', async () => {
+    const upstream = await rawUpstream((socket) => void socket.end(ANSWER.subarray(0, HEAD + 12)));
+    const proxy = await proxied({ upstream: upstream.url, sequence: ['malformed_json'] });
+    const client = await witnessed(proxy.port, ASK);
+    expect([client.end, client.bytes.length]).toEqual(['fin', HEAD + 12]);
+    expect(await proxy.ledger(1)).toMatchObject({
+      outcome: 'upstream_closed',
+      upstream: { buffered: expect.any(String) },
+    });
+  });
+});
+
+describe('an upstream that is not there', () => {
+  it('is a reset to the client', async () => {
+    const upstream = await rawUpstream(ANSWER);
+    await upstream.close();
+    const proxy = await proxied({ upstream: upstream.url });
+    const client = await witnessed(proxy.port, ASK);
+    expect([client.end, client.bytes.length]).toEqual(['rst', 0]);
+    expect(await proxy.ledger(1)).toMatchObject({
+      outcome: 'upstream_refused',
+      upstream: { end: 'refused', address: null, status: null, error: expect.stringContaining('ECONNREFUSED') },
+    });
+  });
+
+  it('or a 502 that says so', async () => {
+    const upstream = await rawUpstream(ANSWER);
+    await upstream.close();
+    const proxy = await proxied({ upstream: upstream.url, onUpstreamError: '502' });
+    const client = await witnessed(proxy.port, post('/v1/chat/completions', {}, { Connection: 'close' }));
+    expect(client.bytes.toString()).toMatch(/^HTTP\/1\.1 502 [\s\S]*UPSTREAM_FAILED/);
+    expect(await proxy.ledger(1)).toMatchObject({ outcome: 'upstream_refused' });
+  });
+
+  it('answers nothing: given up after the time that was set', async () => {
+    const upstream = await rawUpstream(() => {});
+    const proxy = await proxied({ upstream: upstream.url, upstreamTimeoutMs: 30 });
+    expect((await witnessed(proxy.port, ASK)).end).toBe('rst');
+    expect(await proxy.ledger(1)).toMatchObject({ outcome: 'upstream_timeout', upstream: { end: 'timeout' } });
+  });
+
+  it('speaks no HTTP: it is passed on, and said', async () => {
+    const upstream = await rawUpstream((socket) => void socket.end('SSH-2.0-OpenSSH\r\n'));
+    const proxy = await proxied({ upstream: upstream.url });
+    const client = await witnessed(proxy.port, ASK);
+    expect([client.end, client.bytes.toString()]).toEqual(['fin', 'SSH-2.0-OpenSSH\r\n']);
+    expect(await proxy.ledger(1)).toMatchObject({ outcome: 'upstream_invalid' });
+  });
+});
+
+const hasOpenssl = ((): boolean => {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+describe.skipIf(!hasOpenssl)('TLS, with certificates that openssl makes', () => {
+  let dir = '';
+  const file = (name: string): string => join(dir, name);
+  const openssl = (...args: string[]): unknown => execFileSync('openssl', args, { cwd: dir, stdio: 'ignore' });
+
+  beforeAll(() => {
+    dir = mkdtempSync(join(tmpdir(), 'wirefault-tls-'));
+    const authority = (name: string) =>
+      openssl(
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        `/CN=${name}`,
+        '-keyout',
+        `${name}.key`,
+        '-out',
+        `${name}.pem`,
+      );
+    const signed = (name: string, san: string): void => {
+      openssl(
+        'req',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-subj',
+        `/CN=${name}`,
+        '-addext',
+        `subjectAltName=${san}`,
+        '-keyout',
+        `${name}.key`,
+        '-out',
+        `${name}.csr`,
+      );
+      openssl(
+        'x509',
+        '-req',
+        '-in',
+        `${name}.csr`,
+        '-CA',
+        'ca.pem',
+        '-CAkey',
+        'ca.key',
+        '-CAcreateserial',
+        '-days',
+        '2',
+        '-copy_extensions',
+        'copy',
+        '-out',
+        `${name}.pem`,
+      );
+    };
+    authority('ca');
+    authority('other');
+    signed('right', 'IP:127.0.0.1');
+    signed('wrong', 'DNS:elsewhere.example');
+    signed('client', 'DNS:client');
+    return () => rmSync(dir, { recursive: true });
+  });
+
+  async function secureUpstream(name: string, { asksForCertificate = false } = {}) {
+    const seen: Socket[] = [];
+    const server = tls.createServer(
+      {
+        key: readFileSync(file(`${name}.key`)),
+        cert: readFileSync(file(`${name}.pem`)),
+        ...(asksForCertificate ? { requestCert: true, ca: [readFileSync(file('ca.pem'))] } : {}),
+      },
+      (socket) => {
+        seen.push(socket);
+        socket.on('error', () => {});
+        socket.on('data', () => socket.write(ANSWER));
+      },
+    );
+    server.on('tlsClientError', () => {});
+    const port = await listening(server);
+    onTestFinished(() => {
+      for (const socket of seen) socket.destroy();
+      server.close();
+    });
+    return { url: `https://127.0.0.1:${port}`, seen };
+  }
+
+  it('with an own authority', async () => {
+    const { url } = await secureUpstream('right');
+    const proxy = await proxied({ upstream: url, upstreamCa: file('ca.pem'), sequence: ['success', 'rst@event:1'] });
+    const client = witness(proxy.port);
+    client.send(ASK);
+    expect((await client.until((bytes) => bytes.length === ANSWER.length)).equals(ANSWER)).toBe(true);
+    expect((await witnessed(proxy.port, ASK)).end).toBe('rst');
+    expect(await proxy.ledger(1)).toMatchObject({ outcome: 'completed', upstream: { end: 'kept' } });
+  });
+
+  it.each([
+    ['another name', 'wrong', 'ca.pem'],
+    ['another authority', 'right', 'other.pem'],
+  ])('a certificate of %s is refused, and no request goes up', async (_, name, ca) => {
+    const { url } = await secureUpstream(name);
+    const proxy = await proxied({ upstream: url, upstreamCa: file(ca) });
+    const client = await witnessed(proxy.port, ASK);
+    expect([client.end, client.bytes.length]).toEqual(['rst', 0]);
+    expect(await proxy.ledger(1)).toMatchObject({ outcome: 'upstream_tls', upstream: { end: 'tls', bytes: 0 } });
+  });
+
+  it('which is not checked where that was asked for', async () => {
+    const { url } = await secureUpstream('wrong');
+    const proxy = await proxied({ upstream: url, upstreamInsecure: true });
+    const client = witness(proxy.port);
+    client.send(ASK);
+    await client.until((bytes) => bytes.length === ANSWER.length);
+  });
+
+  it('with a certificate of the client', async () => {
+    const { url, seen } = await secureUpstream('right', { asksForCertificate: true });
+    const files = { upstreamCa: file('ca.pem'), upstreamCert: file('client.pem'), upstreamKey: file('client.key') };
+    const proxy = await proxied({ upstream: url, ...files });
+    const client = witness(proxy.port);
+    client.send(ASK);
+    await client.until((bytes) => bytes.length === ANSWER.length);
+    expect((seen[0] as tls.TLSSocket).getPeerCertificate().subject.CN).toBe('client');
+  });
+
+  it('to what speaks none is a failure of TLS', async () => {
+    const upstream = await rawUpstream(ANSWER);
+    const proxy = await proxied({ upstream: upstream.url.replace('http:', 'https:') });
+    upstream.connections[0]?.destroy();
+    const client = witness(proxy.port);
+    client.send(ASK);
+    while (upstream.connections.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    upstream.connections[0]?.end('HTTP/1.1 400 Bad Request\r\n\r\n');
+    expect(await client.ended).toBe('rst');
+    expect(await proxy.ledger(1)).toMatchObject({ outcome: 'upstream_tls' });
+  });
+
+  it.each([
+    [{ upstreamCa: '/nowhere' }, /upstreamCa: can't use \/nowhere/],
+    [{ upstreamCert: '/nowhere' }, /upstreamCert: needs upstreamKey/],
+    [{ upstream: 'ftp://x' }, /upstream: "ftp:\/\/x" is not allowed/],
+    [{ upstream: 'https://user:secret@x' }, /\(hidden\)/],
+    [{ upstreamKeyEnv: 'WIREFAULT_NO_SUCH' }, /WIREFAULT_NO_SUCH is not set/],
+    [{ upstreamTimeoutMs: -1 }, /upstreamTimeoutMs: -1 is not allowed/],
+    [{ upstream: 'http://x', upstreamCa: 'x' }, /https/],
+  ])('%j is refused', async (options, message) => {
+    await expect(startFaultProxy({ upstream: 'https://127.0.0.1:1', ...options })).rejects.toThrow(message);
+  });
+});
+
+describe('keys', () => {
+  it('of the environment go up, and into no ledger', async () => {
+    process.env.WIREFAULT_TEST_KEY = 'sk-upstream';
+    const upstream = await rawUpstream(ANSWER);
+    const proxy = await proxied({ upstream: upstream.url, upstreamKeyEnv: 'WIREFAULT_TEST_KEY' });
+    const client = witness(proxy.port);
+    client.send(post('/v1/chat/completions', {}, { Authorization: 'Bearer sk-client' }));
+    await client.until((bytes) => bytes.length === ANSWER.length);
+    expect(upstream.requests[0]).toContain('Authorization: Bearer sk-upstream\r\n');
+    expect(JSON.stringify(await proxy.ledger(1))).not.toMatch(/sk-(upstream|client)/);
+  });
+});
