@@ -25,7 +25,12 @@ const typingSchema = z
     when: z.string().describe('a regular expression that the screen has to meet first'),
     text: z.string().optional().describe('what is typed'),
     keys: z.array(z.string()).readonly().optional().describe('what is pressed then, in the words of tmux: Enter, C-c'),
-    optional: z.literal(true).optional().describe('a question that may not come: the next step is looked for as well'),
+    optional: z
+      .literal(true)
+      .optional()
+      .describe(
+        'a question that may not come: the next step is looked for as well. Its keys are pressed until it is gone',
+      ),
   })
   .readonly();
 

@@ -116,26 +116,38 @@ function typist(
   tmux: (...args: string[]) => Promise<string>,
 ): Typist {
   let next = 0;
+  /** The step that the last look met. */
+  let met: number | undefined;
   return {
     get done() {
       return next >= type.length;
     },
     look: async (screen) => {
-      for (let n = next; n < type.length; n++) {
-        const step = type[n];
-        if (!step) return;
-        if (new RegExp(step.when, 'm').test(screen)) {
-          if (step.text !== undefined) await tmux('send-keys', '-l', '--', filled(step.text));
-          // Terminal programs take what comes at once for something pasted, in which Enter is a line break.
-          if (step.text !== undefined && step.keys) await sleep(SAMPLE_MS);
-          for (const key of step.keys ?? []) await tmux('send-keys', key);
-          next = n + 1;
-          return;
-        }
-        if (!step.optional) return;
-      }
+      const at = metBy(screen, type, next);
+      // Programs draw before they listen: what is typed at the first sight of a screen can be lost.
+      const seenTwice = at !== undefined && at === met;
+      met = at;
+      const step = at === undefined ? undefined : type[at];
+      if (!step || at === undefined || !seenTwice) return;
+      met = undefined;
+      if (step.text !== undefined) await tmux('send-keys', '-l', '--', filled(step.text));
+      // Terminal programs take what comes at once for something pasted, in which Enter is a line break.
+      if (step.text !== undefined && step.keys) await sleep(SAMPLE_MS);
+      for (const key of step.keys ?? []) await tmux('send-keys', key);
+      // A question that still stands there has not got its answer.
+      next = step.optional && step.text === undefined ? at : at + 1;
     },
   };
+}
+
+/** The first step whose words are on the screen, of those that may come next. */
+function metBy(screen: string, type: Terminal['type'], next: number): number | undefined {
+  for (let n = next; n < type.length; n++) {
+    const step = type[n];
+    if (step && new RegExp(step.when, 'm').test(screen)) return n;
+    if (!step?.optional) return undefined;
+  }
+  return undefined;
 }
 
 /** Whether tmux can be run at all. */

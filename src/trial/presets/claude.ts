@@ -39,8 +39,11 @@ export const CLAUDE_CLIENTS: readonly TrialClient[] = [
     command: ['claude', '--bare', '--model', 'mock-model'],
     terminal: {
       type: [
-        { when: 'Do you want to use this API key', keys: ['Up', 'Enter'], optional: true },
-        { when: 'trust (?:the files in )?this folder|Yes, I trust|Yes, proceed', keys: ['Enter'], optional: true },
+        { when: '❯ (?:\\d\\. )?No \\(recommended\\)', keys: ['Up'], optional: true },
+        { when: '❯ (?:\\d\\. )?Yes$', keys: ['Enter'], optional: true },
+        // The folder is the run's own. Which answer is offered first has changed from version to version.
+        { when: '❯ (?:\\d\\. )?No, exit', keys: ['Down'], optional: true },
+        { when: '❯ (?:\\d\\. )?Yes, (?:I trust|proceed)', keys: ['Enter'], optional: true },
         // A menu has its choice behind the same sign.
         { when: '^\\s*[>❯]\\s*(?:Try .*)?$', text: '{{prompt}}', keys: ['Enter'] },
       ],
