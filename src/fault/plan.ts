@@ -190,7 +190,8 @@ function chunkEndsOf({ fault }: AssembleInput, parts: readonly Marked[]): readon
   if (chunks === undefined || chunks === 'event') return undefined;
   if (chunks === 'whole') return [];
   const body = joinMarked(parts);
-  if ('at' in chunks) return chunks.at.flatMap((pattern) => offsetsOrThrow(pattern, body));
+  if ('at' in chunks)
+    return chunks.at.flatMap((pattern) => offsetsOrThrow(pattern, body, fault.cut?.teardown === 'eof'));
   const count = Math.ceil(body.bytes.length / chunks.bytes);
   return Array.from({ length: count }, (_, n) => (n + 1) * chunks.bytes);
 }

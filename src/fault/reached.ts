@@ -14,9 +14,10 @@ export function offsetOrThrow(position: Position, answer: Marked): number {
 }
 
 /**
- * Every offset that `pattern` means. One with `*` may find nothing; a single position has to be there.
+ * Every offset that `pattern` means. One with `*` may find nothing; a single position has to be there, unless the answer
+ * was `ended` before it, as one of any teardown may be cut before it.
  * @throws WirefaultError `plan_impossible`
  */
-export function offsetsOrThrow(pattern: string, answer: Marked): number[] {
-  return isPosition(pattern) ? [offsetOrThrow(pattern, answer)] : offsetsOf(pattern, answer);
+export function offsetsOrThrow(pattern: string, answer: Marked, ended: boolean): number[] {
+  return isPosition(pattern) && !ended ? [offsetOrThrow(pattern, answer)] : offsetsOf(pattern, answer);
 }

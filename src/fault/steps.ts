@@ -80,7 +80,7 @@ function writes(answer: Marked, offset: number, input: StepsInput): Step[] {
 }
 
 function breaksOf(answer: Marked, offset: number, input: StepsInput): Break[] {
-  const { pace = {}, segments = {} } = input.fault;
+  const { pace = {} } = input.fault;
   const { content } = input;
   const ms = (duration: Duration): number => durationMs(duration, content);
   const placed = (at: Position): number => reached(at, answer, offset);
@@ -90,7 +90,7 @@ function breaksOf(answer: Marked, offset: number, input: StepsInput): Break[] {
     ...(pace.pauses ?? []).map((pause) => ({ at: placed(pause.at), steps: wait(ms(pause.ms)) })),
     ...(pace.after ? pauses(answer, offset, pace.after.role, ms(pace.after.ms), input) : []),
     ...(pace.bytesPerSecond === undefined ? [] : slices(offset, pace.bytesPerSecond)),
-    ...segmentEnds(answer, segments).flatMap(({ at, gapMs }) =>
+    ...segmentEnds(answer, input.fault).flatMap(({ at, gapMs }) =>
       at > 0 && at < offset ? [{ at, steps: wait(gapMs) }] : [],
     ),
   ];
@@ -137,14 +137,13 @@ function slices(offset: number, bytesPerSecond: number): Break[] {
   return Array.from({ length: count }, (_, n) => ({ at: (n + 1) * bytes, steps: wait(ms) }));
 }
 
-function segmentEnds(
-  answer: Marked,
-  { at = [], everyBytes, gapMs }: NonNullable<FaultSpec['segments']>,
-): { at: number; gapMs: number }[] {
+function segmentEnds(answer: Marked, { segments = {}, cut }: FaultSpec): { at: number; gapMs: number }[] {
+  const { at = [], everyBytes, gapMs } = segments;
   const count = everyBytes === undefined ? 0 : Math.ceil(answer.bytes.length / everyBytes) - 1;
   const ends = new Map(Array.from({ length: count }, (_, n) => [(n + 1) * (everyBytes ?? 1), gapMs ?? 0]));
   // Two positions may be one place, at which one segment ends.
-  for (const end of at.flatMap((pattern) => offsetsOrThrow(pattern, answer))) ends.set(end, gapMs ?? SEGMENT_GAP_MS);
+  for (const end of at.flatMap((pattern) => offsetsOrThrow(pattern, answer, cut?.teardown === 'eof')))
+    ends.set(end, gapMs ?? SEGMENT_GAP_MS);
   return Array.from(ends, ([end, gap]) => ({ at: end, gapMs: gap }));
 }
 

@@ -176,9 +176,9 @@ const TABLE: Record<InLayers, Row> = {
     ...odd('wire.comment'),
     ...events,
     wire: ({ body, answer }) => {
-      expect(body.startsWith(': keep-alive\n\n'.repeat(10_000))).toBe(true);
-      expect(count(body, /: keep-alive/g)).toBe(10_000);
-      expect(answer.chunks.length).toBeGreaterThan(10_000);
+      expect(body.startsWith(': keep-alive\n\n'.repeat(1000))).toBe(true);
+      expect(count(body, /: keep-alive/g)).toBe(1000);
+      expect(answer.chunks.length).toBeGreaterThan(1000);
     },
   },
   data_multi: {

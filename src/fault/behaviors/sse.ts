@@ -46,14 +46,14 @@ export const SSE = {
   },
   comment_flood: {
     layer: 'sse',
-    meaning: 'ten thousand comment lines before the answer',
+    meaning: 'a thousand comment lines before the answer',
     fault: {
       events: [
         {
           op: 'insert',
           event: { comment: 'keep-alive', name: 'comment' },
           before: { nth: 1 },
-          times: 10_000,
+          times: 1000,
         },
       ],
     },
