@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { SkipReporter } from './test/support/skip-reporter.js';
+import { SLOW } from './test/support/slow-files.js';
 
 /** Where CI reads the counts from. */
 const report = process.env.WIREFAULT_TEST_REPORT;
@@ -8,8 +9,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/setup.ts'],
-    // Minutes: `npm run test:slow`.
-    exclude: [...configDefaults.exclude, 'test/slow/**'],
+    exclude: [...configDefaults.exclude, ...SLOW],
     // Real sockets on two cores: generous for a slow machine, never reached on a working one.
     testTimeout: 20_000,
     hookTimeout: 20_000,

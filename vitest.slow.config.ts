@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { SkipReporter } from './test/support/skip-reporter.js';
+import { SLOW } from './test/support/slow-files.js';
 
 /** Where CI reads the counts from. */
 const report = process.env.WIREFAULT_TEST_REPORT;
@@ -7,7 +8,8 @@ const report = process.env.WIREFAULT_TEST_REPORT;
 /** What takes minutes: `npm run test:slow`. One file after the other, so that none disturbs another's clock. */
 export default defineConfig({
   test: {
-    include: ['test/slow/**/*.test.ts'],
+    include: [...SLOW],
+    setupFiles: ['test/support/setup.ts'],
     testTimeout: 600_000,
     hookTimeout: 20_000,
     fileParallelism: false,
