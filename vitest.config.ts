@@ -10,6 +10,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/setup.ts'],
     exclude: [...configDefaults.exclude, ...SLOW],
+    // One for each core; by itself vitest leaves one core idle.
+    maxWorkers: '100%',
     // Real sockets on two cores: generous for a slow machine, never reached on a working one.
     testTimeout: 20_000,
     hookTimeout: 20_000,

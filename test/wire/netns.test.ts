@@ -78,29 +78,33 @@ describe('a client behind a lossy link', () => {
         host: link.address,
         evidence,
         sequence: ['partial_disconnect'],
+        repeatLast: true,
         partialText: 'x'.repeat(BODY_BYTES),
         chunkDelayMs: 0,
         disconnectDelayMs: 0,
         settleTimeoutMs: 15_000,
       });
-      const client = startClient({ port: server.port, host: link.address, request: ASK, reads: 'all' }, link.enter);
-      const ended = await client.message(({ type }) => type === 'ended');
-      const ledger = await server.ledger(1);
-      if (ended.type !== 'ended') throw new Error('it has not ended');
-      console.info(`${evidence}: ${ended.bytes} bytes, ${link.dropped()} packets lost on the way`);
-      expect(ended.end).toBe('rst');
-      expect(ledger).toMatchObject({
-        outcome: 'reset',
-        stale: false,
-        lost: 0,
-        settled: { level: 'acked', reached: true },
-        teardown: { kind: 'rst', first: 'server' },
-      });
-      const length = ledger.bytes.written;
-      expect(length).toBeGreaterThan(BODY_BYTES);
-      expect(ledger.bytes).toEqual({ written: length, flushed: length, acked: length, read: null });
-      expect(ended.bytes).toBe(length);
-      expect(createHash('sha256').update(ended.text, 'latin1').digest('hex')).toBe(ledger.plan.writtenSha256);
+      // A slow machine may fill no queue; what is claimed holds then too, but shows less.
+      for (let n = 1; n <= 8 && link.dropped() === 0; n++) {
+        const client = startClient({ port: server.port, host: link.address, request: ASK, reads: 'all' }, link.enter);
+        const ended = await client.message(({ type }) => type === 'ended');
+        const ledger = await server.ledger(n);
+        if (ended.type !== 'ended') throw new Error('it has not ended');
+        console.info(`${evidence}: ${ended.bytes} bytes, ${link.dropped()} packets lost on the way`);
+        expect(ended.end).toBe('rst');
+        expect(ledger).toMatchObject({
+          outcome: 'reset',
+          stale: false,
+          lost: 0,
+          settled: { level: 'acked', reached: true },
+          teardown: { kind: 'rst', first: 'server' },
+        });
+        const length = ledger.bytes.written;
+        expect(length).toBeGreaterThan(BODY_BYTES);
+        expect(ledger.bytes).toEqual({ written: length, flushed: length, acked: length, read: null });
+        expect(ended.bytes).toBe(length);
+        expect(createHash('sha256').update(ended.text, 'latin1').digest('hex')).toBe(ledger.plan.writtenSha256);
+      }
       expect(link.dropped()).toBeGreaterThan(0);
     });
   }
