@@ -197,10 +197,12 @@ export type FaultSpec = z.infer<typeof faultSchema>;
 
 /** The published JSON Schema of a fault. */
 export function faultJsonSchema(): unknown {
-  return z.toJSONSchema(faultSchema, {
-    // To JSON Schema that is a value which its writer may not set, not one that the program leaves alone.
-    override: ({ jsonSchema }) => {
-      delete jsonSchema.readOnly;
-    },
-  });
+  return z.toJSONSchema(faultSchema, WRITABLE);
 }
+
+/** To JSON Schema `readOnly` is a value which its writer may not set, not one that the program leaves alone. */
+export const WRITABLE = {
+  override: ({ jsonSchema }: { readonly jsonSchema: { readOnly?: boolean } }) => {
+    delete jsonSchema.readOnly;
+  },
+};

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ruleSchema } from '../fault/rules.js';
-import { faultSchema } from '../fault/spec.js';
+import { faultSchema, WRITABLE } from '../fault/spec.js';
 import { OPTION_NAMES, OPTION_ROWS } from '../options.js';
 
 /** A scenario file: behaviors, scripts, lanes, rules and options in one place. Its JSON Schema is published. */
@@ -72,5 +72,5 @@ export type ScenarioData = z.infer<typeof scenarioSchema>;
 
 /** The published JSON Schema of scenario files. */
 export function scenarioJsonSchema(): unknown {
-  return { ...z.toJSONSchema(scenarioSchema, { io: 'input' }), title: 'wirefault scenario' };
+  return { ...z.toJSONSchema(scenarioSchema, { io: 'input', ...WRITABLE }), title: 'wirefault scenario' };
 }
