@@ -1,6 +1,6 @@
 import { answersOf } from './answers.js';
 import { messageOf } from './errors.js';
-import type { Named } from './fault/script.js';
+import { type Named, onlyAttempt } from './fault/script.js';
 import type { FaultSpec } from './fault/spec.js';
 import { isPlayed, requestBytesOf } from './fault/stage.js';
 import type { ResolvedOptions } from './options.js';
@@ -30,21 +30,13 @@ function isLong({ successText, partialText = '', reasoningText, toolArguments }:
  * Why a fault can't be played in any protocol, neither as a stream nor as a JSON body, or `undefined`. One that some
  * answers reach is found out when a request comes.
  */
-export function unreachable({ name, fault }: Named, options: ResolvedOptions): string | undefined {
+export function unreachable(named: Named, options: ResolvedOptions): string | undefined {
+  const { fault } = named;
   if (!isPlayed(fault) || requestBytesOf(fault) !== undefined || !namesAPlace(fault)) return undefined;
   if (isLong(options)) return undefined;
   const answers = answersOf(options);
   const asked = { headers: {}, keepAlive: true, httpVersion: '1.1' } as const;
-  const chosen = {
-    kind: 'behavior',
-    lane: 'reach',
-    attempt: 1,
-    scripted: name,
-    behavior: name,
-    fault,
-    source: 'script',
-    windows: [],
-  } as const;
+  const chosen = onlyAttempt(named, 'reach');
   let first: string | undefined;
   for (const protocol of PROTOCOLS) {
     // A body costs a fraction of what the events of a stream do.

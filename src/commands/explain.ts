@@ -5,6 +5,7 @@ import { earlyPlan } from '../fault/early-plan.js';
 import { explainHex, explainText, planSha256 } from '../fault/explain.js';
 import { explainSvg } from '../fault/explain-svg.js';
 import { DEFAULT_LANE } from '../fault/lanes.js';
+import { onlyAttempt } from '../fault/script.js';
 import { isPlayed, requestBytesOf } from '../fault/stage.js';
 import type { WirePlan } from '../fault/wire-plan.js';
 import { OPTION_NAMES } from '../options.js';
@@ -96,19 +97,9 @@ async function planFor(word: string, flags: ExplainFlags & Record<string, unknow
     throw new WirefaultError('bad_script', `${name} is a fault of the port: it has no answer that could be explained`);
   }
   if (requestBytesOf(fault) !== undefined) return earlyPlan(fault, options);
-  const chosen = {
-    kind: 'behavior',
-    lane: DEFAULT_LANE,
-    attempt: 1,
-    scripted: name,
-    behavior: name,
-    fault,
-    source: 'script',
-    windows: [],
-  } as const;
   const body = { stream: flags.stream, ...(flags.model ? { model: flags.model } : {}) };
   const asked = { headers: {}, keepAlive: true, httpVersion: '1.1' } as const;
-  return answersOf(options, () => TIME).plan(chosen, protocol, body, asked);
+  return answersOf(options, () => TIME).plan(onlyAttempt(named, DEFAULT_LANE), protocol, body, asked);
 }
 
 function oneOf<T extends string>(flag: string, text: string, known: readonly T[]): T {

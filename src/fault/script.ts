@@ -104,3 +104,8 @@ export function select(script: Script, lane: string, attempt: number, position =
     windows: entry.windows,
   };
 }
+
+/** The first attempt of a lane that gets `named`, where there is no script and no request. */
+export function onlyAttempt({ name, fault }: Named, lane: string): Selection & { readonly kind: 'behavior' } {
+  return { kind: 'behavior', lane, attempt: 1, scripted: name, behavior: name, fault, source: 'script', windows: [] };
+}

@@ -99,17 +99,20 @@ export function encodeWhole(answer: WholeAnswer): Marked {
     const raw = content.raw ? { raw: content.raw } : {};
     contents.push({ kind: content.kind, index: 1, ...raw, ...byteRange(answer.json, place.start, place.end) });
   }
-  const lastBrace = bytes.length - 1;
+  return { bytes, marks: [...partsAround(contents, bytes.length - 1, bytes.length), ...contents] };
+}
+
+/** The parts of a JSON body around its content; `lastBrace` is where it is closed, `end` where it ends. */
+export function partsAround(contents: readonly Mark[], lastBrace: number, end: number): Mark[] {
   const first = contents[0]?.start ?? lastBrace;
   const last = contents.at(-1)?.end ?? lastBrace;
   const parts: readonly (readonly [Role, number, number])[] = [
     ['start', 0, first],
     ['delta', first, last],
     ['finish', last, lastBrace],
-    ['terminal', lastBrace, bytes.length],
+    ['terminal', lastBrace, end],
   ];
-  const roles = parts
-    .filter(([, start, end]) => end > start)
-    .map(([role, start, end]): Mark => ({ kind: 'part', index: 1, role, start, end }));
-  return { bytes, marks: [...roles, ...contents] };
+  return parts
+    .filter(([, from, to]) => to > from)
+    .map(([role, from, to]): Mark => ({ kind: 'part', index: 1, role, start: from, end: to }));
 }

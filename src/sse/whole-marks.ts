@@ -1,4 +1,5 @@
-import { type ContentKind, isObject, type Protocol, type Role } from './dialect.js';
+import { type ContentKind, isObject, type Protocol } from './dialect.js';
+import { partsAround } from './encoder.js';
 import { stringPlace } from './json-place.js';
 import type { Mark } from './mark.js';
 
@@ -80,17 +81,5 @@ export function wholeMarks(body: Buffer, protocol: Protocol): Mark[] {
       return place ? [{ kind, index: 1, ...place }] : [];
     })
     .toSorted((a, b) => a.start - b.start);
-  const lastBrace = text.lastIndexOf('}');
-  const first = contents[0]?.start ?? lastBrace;
-  const last = contents.at(-1)?.end ?? lastBrace;
-  const parts: readonly (readonly [Role, number, number])[] = [
-    ['start', 0, first],
-    ['delta', first, last],
-    ['finish', last, lastBrace],
-    ['terminal', lastBrace, body.length],
-  ];
-  const roles = parts
-    .filter(([, start, end]) => end > start)
-    .map(([role, start, end]): Mark => ({ kind: 'part', index: 1, role, start, end }));
-  return [...roles, ...contents];
+  return [...partsAround(contents, text.lastIndexOf('}'), body.length), ...contents];
 }

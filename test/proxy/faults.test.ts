@@ -129,7 +129,7 @@ describe('teardowns', () => {
     const client = witness(proxy.port);
     client.pause();
     client.send(ASK);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    while (!proxy.events.some(({ type }) => type === 'request')) await new Promise((resolve) => setImmediate(resolve));
     client.resume();
     expect(await client.ended).toBe('rst');
     expect(client.received.equals(long.subarray(0, 2_000_000))).toBe(true);

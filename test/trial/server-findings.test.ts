@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { serve } from '../support/server.js';
@@ -28,7 +27,7 @@ describe('server.findings()', () => {
   it('tells of one that does not', async () => {
     const server = await serve({ sequence: ['rate_limit', 'success'], retryAfterMs: 60_000 });
     await post(server.baseURL, ASKED);
-    await sleep(20);
+    await server.idle();
     await post(server.baseURL, ASKED);
     await server.idle();
     expect(server.findings()).toMatchObject([
