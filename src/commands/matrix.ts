@@ -2,15 +2,16 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { unknownWord, WirefaultError } from '../errors.js';
-import type { Paint, Style } from '../proof/paint.js';
 import type { TrialClient } from '../trial/client.js';
-import { VERDICTS } from '../trial/evidence.js';
-import { FINDING_KINDS } from '../trial/finding-rules.js';
+import { failWordsOf, listed } from '../trial/fail-words.js';
 import { ISOLATIONS } from '../trial/isolation.js';
 import { MATRIX_DEFAULTS, type Progress, runMatrix } from '../trial/matrix.js';
 import { knownClients, loadMatrixFile, type MatrixFile, problemWithFault } from '../trial/matrix-file.js';
-import { FLAKY, failing, type MatrixTable, tableOf } from '../trial/matrix-table.js';
+import { failing, tableOf } from '../trial/matrix-table.js';
+import { matrixText } from '../trial/matrix-text.js';
+import type { CellRecord } from '../trial/results.js';
 import { type CommandOutput, paintOf, print, processOutput } from './output.js';
+import { reporter, stoppable } from './progress.js';
 import { wholeNumber } from './values.js';
 
 interface MatrixFlags {
@@ -69,20 +70,15 @@ export function addMatrixCommand(root: Command, output?: CommandOutput): void {
       const file = path === undefined ? {} : await loadMatrixFile(path);
       const isolate = ISOLATIONS.find((known) => known === flags.isolate);
       if (!isolate) throw bad(`--isolate: ${unknownWord('isolation', flags.isolate, ISOLATIONS)}`);
-      const failOn = listed(flags.failOn) ?? [];
-      for (const word of failOn) {
-        if (!FAIL_WORDS.includes(word)) throw bad(`--fail-on: ${unknownWord('verdict', word, FAIL_WORDS)}`);
-      }
+      const failOn = failWordsOf(flags.failOn);
       const clients = chosen(file, listed(flags.clients), flags.pty === true);
       const faults = listed(flags.faults)?.flatMap(range) ?? file.faults ?? MATRIX_DEFAULTS.faults;
       for (const fault of faults) {
         const problem = problemWithFault(fault);
         if (problem !== undefined) throw bad(`--faults: ${problem}`);
       }
-      // Clients are groups of their own: what ends us by a signal has to end them, too.
-      const stop = (): never => process.exit(STOPPED);
-      for (const signal of SIGNALS) process.once(signal, stop);
-      const records = await runMatrix({
+      const report = reporter(out);
+      const matrix = {
         clients,
         faults: [...new Set(faults)],
         repeats: wholeNumber('--repeats', flags.repeats, 1) ?? file.repeats ?? MATRIX_DEFAULTS.repeats,
@@ -95,13 +91,12 @@ export function addMatrixCommand(root: Command, output?: CommandOutput): void {
         seed: wholeNumber('--seed', flags.seed, 0) ?? file.seed ?? MATRIX_DEFAULTS.seed,
         prompt: file.prompt ?? MATRIX_DEFAULTS.prompt,
         paragraphs: file.paragraphs ?? MATRIX_DEFAULTS.paragraphs,
-        onProgress: reporter(out),
-      }).finally(() => {
-        for (const signal of SIGNALS) process.removeListener(signal, stop);
-      });
+        onProgress: ({ record, ...step }: Progress) => report({ ...step, what: record && toldOf(record) }),
+      };
+      const records = await stoppable(() => runMatrix(matrix));
       const text = flags.json
         ? records.map((record) => `${JSON.stringify(record)}\n`).join('')
-        : drawn(tableOf(records), paintOf(out));
+        : matrixText(tableOf(records), paintOf(out));
       await print(out, text);
       const met = failing(records, failOn);
       for (const one of met) out.err.write(`${one}\n`);
@@ -109,22 +104,8 @@ export function addMatrixCommand(root: Command, output?: CommandOutput): void {
     });
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** What a shell calls a program that was interrupted. */
-const STOPPED = 130;
-
-const FAIL_WORDS: readonly string[] = [...VERDICTS, FLAKY, ...FINDING_KINDS];
-
 function bad(message: string): WirefaultError {
   return new WirefaultError('bad_option', message);
-}
-
-function listed(text: string | undefined): string[] | undefined {
-  const words = text
-    ?.split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
-  return words && words.length > 0 ? words : undefined;
 }
 
 /** `F1..F4` as its words. */
@@ -153,48 +134,6 @@ function chosen({ clients = [], use }: MatrixFile, names: readonly string[] | un
   });
 }
 
-/** One line that is written over on a terminal; elsewhere a line for each run. */
-function reporter({ err }: CommandOutput): (progress: Progress) => void {
-  const live = err === process.stderr && process.stderr.isTTY;
-  return ({ done, total, etaMs, record }) => {
-    const eta = etaMs === undefined ? '' : `, ${timeOf(etaMs)} left`;
-    const what = record?.kind === 'run' ? ` ${record.client} ${record.fault} ${record.repeat}: ${record.verdict}` : '';
-    if (live) err.write(`\r\u001b[K${done}/${total}${eta}${what}${done === total ? '\n' : ''}`);
-    else if (what) err.write(`${done}/${total}${eta}${what}\n`);
-  };
-}
-
-function timeOf(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  return seconds < 100 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
-}
-
-function styleOf(verdict: string): Style {
-  if (verdict.startsWith(FLAKY)) return 'magenta';
-  if (['complete', 'recovered', 'detected'].includes(verdict)) return 'green';
-  return ['invalid', 'N/A', '-'].includes(verdict) ? 'dim' : verdict === 'duplicated' ? 'yellow' : 'red';
-}
-
-function drawn({ faults, rows, notRun }: MatrixTable, paint: Paint): string {
-  const body = [
-    ...rows.map(({ client, cells }) => [client, ...faults.map((fault) => cells.get(fault)?.text ?? '-')]),
-    ...notRun.map(({ client, because }) => [client, `N/A: ${because}`]),
-  ];
-  const widths = ['client', ...faults].map((head, n) =>
-    Math.max(head.length, ...body.map((cells) => (cells[1]?.startsWith('N/A') && n > 0 ? 0 : (cells[n] ?? '').length))),
-  );
-  const padded = (text: string, n: number): string => text.padEnd(widths[n] ?? 0);
-  const head = ['client', ...faults]
-    .map((text, n) => paint('bold', padded(text, n)))
-    .join('  ')
-    .trimEnd();
-  const lines = body.map((cells) =>
-    cells
-      .map((text, n) =>
-        n === 0 ? padded(text, n) : paint(styleOf(text.slice(0, 3) === 'N/A' ? 'N/A' : text), padded(text, n)),
-      )
-      .join('  ')
-      .trimEnd(),
-  );
-  return `${[head, ...lines].join('\n')}\n`;
+function toldOf(record: CellRecord): string | undefined {
+  return record.kind === 'run' ? `${record.client} ${record.fault} ${record.repeat}: ${record.verdict}` : undefined;
 }

@@ -104,9 +104,12 @@ const SHAPES = [
   '.veil{pointer-events:none}',
 ];
 
-export const STYLE = `<style>
-${scoped([...SHAPES, ...colors(LIGHT, false)])}
+/** The rules for whatever stands within an element of the class `wirefault`. */
+export const RULES = `${scoped([...SHAPES, ...colors(LIGHT, false)])}
 @media (prefers-color-scheme:dark){
 ${scoped(colors(DARK, true))}
-}
+}`;
+
+export const STYLE = `<style>
+${RULES}
 </style>`;

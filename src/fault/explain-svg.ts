@@ -20,14 +20,14 @@ export interface Pictured {
   readonly plan: WirePlan;
 }
 
-const PAGE = { padding: 24, right: 36, gutter: 84, least: 860, most: 1500 };
+export const PAGE = { padding: 24, right: 36, gutter: 84, least: 860, most: 1500 };
 const HEAD_HEIGHT = 92;
-const FLAG_HEIGHT = 18;
-const LANE_GAP = 7;
-const AXIS_HEIGHT = 34;
+export const FLAG_HEIGHT = 18;
+export const LANE_GAP = 7;
+export const AXIS_HEIGHT = 34;
 const TIME_HEIGHT = 46;
 
-interface Placed {
+export interface Placed {
   readonly lane: Lane;
   readonly top: number;
 }
@@ -67,7 +67,7 @@ export function explainSvg({ title, plan }: Pictured): string {
   return parts.filter((part, n) => part !== '' || n === parts.length - 1).join('\n');
 }
 
-function text(x: number, y: number, words: string, style = ''): string {
+export function text(x: number, y: number, words: string, style = ''): string {
   return `<text x="${px(x)}" y="${px(y)}"${style ? ` class="${style}"` : ''}>${xml(words)}</text>`;
 }
 
@@ -89,7 +89,7 @@ function headOf(title: string, plan: WirePlan, width: number): string {
   ].join('\n');
 }
 
-function laneOf({ lane, top }: Placed, { left, right }: ByteAxis): string {
+export function laneOf({ lane, top }: Placed, { left, right }: ByteAxis): string {
   const middle = top + lane.height / 2;
   const name = lane.name === '' ? middle + 4 : middle - 1;
   const clippedNote = clipped(lane.note, columnsIn(PAGE.gutter - 6, 10));
@@ -117,7 +117,7 @@ const TICK_GAP = 9;
 /** Pixels between ticks without labels. */
 const LEAST_TICK_PX = 3;
 
-function byteTicks(plan: WirePlan, axis: ByteAxis, top: number): string {
+export function byteTicks(plan: WirePlan, axis: ByteAxis, top: number): string {
   const { left, right, borders } = axis;
   const events = plan.marks.filter(({ kind }) => kind === 'event' || kind === 'part' || kind === 'chunk');
   const cut = plan.cut ? [plan.cut.offset] : [];
@@ -197,7 +197,7 @@ const ROLE_MEANINGS: Readonly<Record<Role, string>> = {
   extra: 'extra',
 };
 
-const LEGEND = { line: 20, swatch: 11, gap: 18 };
+export const LEGEND = { line: 20, swatch: 11, gap: 18 };
 
 /** The roles that occur, and what the axis is; in as many lines as they need. */
 function legendOf(plan: WirePlan, top: number, left: number, right: number): { svg: string; bottom: number } {

@@ -26,8 +26,8 @@ export const cellTaskSchema = z
 
 export type CellTask = z.infer<typeof cellTaskSchema>;
 
-const KEY = 'wirefault-trial-key';
-const DEFAULT_MAX_REQUESTS = 30;
+export const KEY = 'wirefault-trial-key';
+export const DEFAULT_MAX_REQUESTS = 30;
 /** Paragraphs come in a few deltas each, so that half of an answer has some whole ones. */
 const CHUNK_SIZE = 24;
 const CHUNK_DELAY_MS = 5;
@@ -118,18 +118,19 @@ async function evidenceOf(task: CellTask, { places, server, watched, cap }: Runn
   };
 }
 
-function told({ match, avoid, protocol }: TrialClient) {
+/** What of a rule makes it one for a client's main requests. */
+export function told({ match, avoid, protocol }: TrialClient) {
   return { protocol, ...(match ? { match } : {}), ...(avoid ? { avoid } : {}) };
 }
 
-interface Watched {
+export interface Watched {
   /** Requests so far, and those that are under way. */
   readonly requests: number;
   readonly open: number;
   onEvent(event: ServerEvent): void;
 }
 
-function watching(onRequest: () => void): Watched {
+export function watching(onRequest: () => void): Watched {
   let requests = 0;
   let results = 0;
   return {

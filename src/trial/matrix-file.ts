@@ -4,6 +4,7 @@ import { messageOf, unknownWord, WirefaultError } from '../errors.js';
 import { listOf, problemWithCondition } from '../fault/conditions.js';
 import type { FaultProblem } from '../fault/contradictions.js';
 import { problemsIn } from '../fault/read-fault.js';
+import { WRITABLE } from '../fault/spec.js';
 import { isPlayed } from '../fault/stage.js';
 import { meaningOf } from '../fault/word.js';
 import { type Located, readSource } from '../scenario/source.js';
@@ -37,6 +38,11 @@ export const matrixFileSchema = z
   .readonly();
 
 export type MatrixFile = z.infer<typeof matrixFileSchema>;
+
+/** The published JSON Schema of such files, with that of clients in it. */
+export function matrixJsonSchema(): unknown {
+  return { ...z.toJSONSchema(matrixFileSchema, { io: 'input', ...WRITABLE }), title: 'wirefault matrix' };
+}
 
 /** Reads the text of such a file, and finds all problems at once. */
 export function checkMatrixFile(text: string): { readonly problems: readonly Located[]; readonly file: MatrixFile } {

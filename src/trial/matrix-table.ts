@@ -57,8 +57,15 @@ function cellOf(runs: readonly RanCell[]): MatrixCell {
 /** What `--fail-on` can name, beside verdicts and findings: repeats that disagree. */
 export const FLAKY = 'flaky';
 
-/** The runs that meet one of the words of `--fail-on`. Controls are meant to be noticed, and don't count. */
-export function failing(records: readonly CellRecord[], words: readonly string[]): string[] {
+/** A cell that meets words of `--fail-on`. */
+export interface FailingCell {
+  readonly client: string;
+  readonly fault: string;
+  readonly words: readonly string[];
+}
+
+/** In the order of the table. Controls are meant to be noticed, and don't count. */
+export function failingCells(records: readonly CellRecord[], words: readonly string[]): FailingCell[] {
   const { rows } = tableOf(records);
   return rows.flatMap(({ client, cells }) =>
     [...cells].flatMap(([fault, { runs, flaky }]) => {
@@ -67,7 +74,14 @@ export function failing(records: readonly CellRecord[], words: readonly string[]
         ...runs.map(({ verdict }) => verdict),
         ...runs.flatMap(({ findings }) => findings.map(({ kind }) => kind)),
       ].filter((word) => words.includes(word));
-      return [...new Set(met)].map((word) => `${client} ${fault}: ${word}`);
+      return met.length === 0 ? [] : [{ client, fault, words: [...new Set(met)] }];
     }),
+  );
+}
+
+/** The same, a line for each word. */
+export function failing(records: readonly CellRecord[], words: readonly string[]): string[] {
+  return failingCells(records, words).flatMap(({ client, fault, words: met }) =>
+    met.map((word) => `${client} ${fault}: ${word}`),
   );
 }

@@ -1,4 +1,6 @@
 import { plural } from '../proof/paint.js';
+import { type FindingGroup, findingGroups } from './finding-groups.js';
+import { escaped, row } from './markdown-table.js';
 import { tableOf } from './matrix-table.js';
 import type { CellRecord, RanCell } from './results.js';
 
@@ -29,12 +31,7 @@ export function matrixMarkdown(records: readonly CellRecord[]): string {
       ]),
     ),
   );
-  const found = rows.flatMap(({ client }) =>
-    findingRows(
-      client,
-      runs.filter((record) => record.client === client),
-    ),
-  );
+  const found = findingGroups(runs).map(findingRow);
   return [
     '## Verdicts',
     '',
@@ -87,17 +84,9 @@ function summary(runs: readonly RanCell[]): string {
   return `${plural(cells, 'run')} and ${plural(controls, 'control')}, ${span(runs)}, ${platforms}, Node ${nodes}, wirefault ${first.wirefault}.`;
 }
 
-function row(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`;
-}
-
 /** What one has to look at stands out. */
 function strong(text: string): string {
   return /silent|duplicated|looping|hang|crash/.test(text) ? `**${text}**` : text;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
 }
 
 function span(runs: readonly RanCell[]): string {
@@ -117,21 +106,12 @@ function requests(runs: readonly RanCell[]): string {
   return [...new Set(runs.map(({ requests: { main } }) => main))].toSorted((a, b) => a - b).join(', ');
 }
 
-function findingRows(client: string, runs: readonly RanCell[]): string[] {
-  const kinds = new Map<string, RanCell[]>();
-  for (const one of runs) {
-    for (const kind of new Set(one.findings.map((finding) => finding.kind)))
-      kinds.set(kind, [...(kinds.get(kind) ?? []), one]);
-  }
-  return [...kinds].map(([kind, of]) => {
-    const [first] = of;
-    const finding = first?.findings.find((one) => one.kind === kind);
-    const faults = [...new Set(of.map(({ fault }) => fault))].join(', ');
-    return row([
-      `\`${client}\``,
-      kind.replaceAll('_', ' '),
-      `${of.length} (${faults})`,
-      escaped(finding?.evidence.join('; ') ?? ''),
-    ]);
-  });
+function findingRow({ client, kind, runs, first }: FindingGroup): string {
+  const faults = [...new Set(runs.map(({ fault }) => fault))].join(', ');
+  return row([
+    `\`${client}\``,
+    kind.replaceAll('_', ' '),
+    `${runs.length} (${faults})`,
+    escaped(first.evidence.join('; ')),
+  ]);
 }

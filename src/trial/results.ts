@@ -57,6 +57,11 @@ const notRunSchema = z
 
 export const cellRecordSchema = z.discriminatedUnion('kind', [ranSchema, notRunSchema]);
 
+/** The published JSON Schema of a line of `results.jsonl`. */
+export function resultsJsonSchema(): unknown {
+  return z.toJSONSchema(cellRecordSchema);
+}
+
 export type CellRecord = z.infer<typeof cellRecordSchema>;
 export type RanCell = z.infer<typeof ranSchema>;
 export type NotRun = z.infer<typeof notRunSchema>;

@@ -1,9 +1,10 @@
+import type { Asked } from '../../src/asked.js';
 import type { Named } from '../../src/fault/script.js';
 import type { RequestHead } from '../../src/http/request.js';
 import type { GivenOptions } from '../../src/options.js';
 import { resolveOptions } from '../../src/resolve-options.js';
 import { namedRule } from '../../src/resolve-script.js';
-import { type Asked, type Selector, selectorOf } from '../../src/selector.js';
+import { type Selector, selectorOf } from '../../src/selector.js';
 import type { JsonObject, Protocol } from '../../src/sse/dialect.js';
 
 /** A selector as the server makes it, without a server. */

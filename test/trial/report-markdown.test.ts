@@ -1,42 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Verdict } from '../../src/trial/evidence.js';
 import { failing, tableOf } from '../../src/trial/matrix-table.js';
 import { matrixMarkdown } from '../../src/trial/report-markdown.js';
-import type { CellRecord, RanCell } from '../../src/trial/results.js';
-
-const STAMPS = {
-  version: 1,
-  clientVersion: 'a 1.0',
-  protocol: 'openai-chat',
-  date: '2026-11-30T20:00:00.000Z',
-  platform: 'linux x64',
-  node: 'v20.20.2',
-  wirefault: '0.1.0',
-} as const;
-
-function ran(client: string, fault: string, verdict: Verdict, given: Partial<RanCell> = {}): RanCell {
-  return {
-    ...STAMPS,
-    kind: 'run',
-    client,
-    fault,
-    repeat: 1,
-    control: false,
-    verdict,
-    because: 'a | b',
-    seed: 1,
-    isolation: 'namespace',
-    durationMs: 10,
-    exitCode: 0,
-    signal: null,
-    requests: { main: 1, auxiliary: 0 },
-    paragraphs: null,
-    foreign: [],
-    findings: [],
-    dir: 'cells/x',
-    ...given,
-  };
-}
+import type { CellRecord } from '../../src/trial/results.js';
+import { ran, STAMPS } from './support/records.js';
 
 const FINDING = { kind: 'no_backoff', exchanges: [1, 2], evidence: ['pauses of 1 ms'], advice: 'Wait.' } as const;
 

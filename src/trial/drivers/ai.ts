@@ -22,12 +22,12 @@ const PROVIDERS: Readonly<Record<string, (baseURL: string, apiKey: string) => Pr
     })('deepseek-chat'),
 };
 
-await tell(async ({ baseURL, apiKey, prompt }, got) => {
+await tell(async ({ baseURL, apiKey, prompt, retries }, got) => {
   const { streamText } = await load<typeof ai>('ai');
   const provider = PROVIDERS[process.argv[5] ?? ''];
   if (!provider) throw new Error(`no provider ${process.argv[5]}`);
   const model = await provider(`${baseURL}/v1`, apiKey);
-  const stream = streamText({ model, prompt, onError: () => {} }).fullStream;
+  const stream = streamText({ model, prompt, onError: () => {}, ...retries }).fullStream;
   for await (const part of stream) {
     if (part.type === 'text-delta') got.text += part.text;
     if (part.type === 'error') got.error = saidBy(part.error);

@@ -1,12 +1,17 @@
+import { setImmediate } from 'node:timers/promises';
+
 /**
  * What all drivers have in common: a plain program that asks a question, prints what it got as JSON, and says by its
- * exit code whether its SDK threw. It looks at nothing that the SDK doesn't push at it.
+ * exit code whether its SDK threw. It looks at nothing that the SDK doesn't push at it. Where it is forked, it asks a
+ * question for each message instead, one after the other, and its exit code says nothing.
  */
 export interface Asked {
   /** Without `/v1`. */
   readonly baseURL: string;
   readonly apiKey: string;
   readonly prompt: string;
+  /** For the SDK's options: empty where its own default is wanted. */
+  readonly retries: { readonly maxRetries?: number };
 }
 
 /** What of an answer has come so far; drivers add to it. */
@@ -18,16 +23,39 @@ export interface Got {
   error?: string;
 }
 
-export async function tell(ask: (asked: Asked, got: Got) => Promise<void>): Promise<void> {
+type Ask = (asked: Asked, got: Got) => Promise<void>;
+
+/** What a driver tells of an answer. */
+export interface Told {
+  readonly got: Omit<Got, 'error'> & { readonly error: string | null };
+  /** Its SDK threw. */
+  readonly threw: boolean;
+}
+
+export async function tell(ask: Ask): Promise<void> {
+  if (process.send) {
+    process.on('message', async (asked: Asked) => {
+      const told = await answered(ask, asked);
+      // What nothing catches ends the process now, and not during the next question.
+      await setImmediate();
+      process.send?.(told);
+    });
+    return;
+  }
   const [, , baseURL = '', apiKey = '', prompt = ''] = process.argv;
+  const { got, threw } = await answered(ask, { baseURL, apiKey, prompt, retries: {} });
+  if (threw) process.exitCode = 1;
+  process.stdout.write(`${JSON.stringify(got)}\n`);
+}
+
+async function answered(ask: Ask, asked: Asked): Promise<Told> {
   const got: Got = { text: '', finish: null };
   try {
-    await ask({ baseURL, apiKey, prompt }, got);
+    await ask(asked, got);
+    return { got: { ...got, error: got.error ?? null }, threw: false };
   } catch (thrown) {
-    got.error = saidBy(thrown);
-    process.exitCode = 1;
+    return { got: { ...got, error: saidBy(thrown) }, threw: true };
   }
-  process.stdout.write(`${JSON.stringify({ ...got, error: got.error ?? null })}\n`);
 }
 
 /** An error's name and message, and the code of whatever caused it. */

@@ -48,11 +48,25 @@ const DRIVERS: readonly Driver[] = [
   })),
 ];
 
+const FOLDER = '{{package}}/trial/drivers/';
+
+/** How a driver is started, and how what it tells is read. */
+export function drivenBy(driver: string, args: readonly string[]): Pick<TrialClient, 'command' | 'output'> {
+  return {
+    command: ['{{node}}', `${FOLDER}${driver}.js`, '{{baseURL}}', '{{key}}', '{{prompt}}', ...args],
+    output: { kind: 'json', text: 'text', error: 'error', finish: { at: 'finish', whole: WHOLE } },
+  };
+}
+
+/** Whether a client is one of our drivers, which can ask many questions within one process. */
+export function isDriver({ command }: TrialClient): boolean {
+  return command[1]?.startsWith(FOLDER) ?? false;
+}
+
 export const SDK_CLIENTS: readonly TrialClient[] = DRIVERS.map(({ name, protocol, driver, packages, args = [] }) => ({
   name,
   protocol,
-  command: ['{{node}}', `{{package}}/trial/drivers/${driver}.js`, '{{baseURL}}', '{{key}}', '{{prompt}}', ...args],
-  output: { kind: 'json', text: 'text', error: 'error', finish: { at: 'finish', whole: WHOLE } },
+  ...drivenBy(driver, args),
   version: ['{{node}}', '{{package}}/trial/drivers/versions.js', ...(packages.length > 0 ? packages : ['node'])],
   needs: packages,
   ...(packages.length > 0 ? { install: `npm i ${packages.join(' ')}` } : {}),
