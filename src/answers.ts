@@ -105,7 +105,7 @@ export function answersOf(options: ResolvedOptions, now = () => new Date()): Ans
     // Stamps can't be written over compressed bytes, nor over marks that stand in the pieces of a text.
     const fixed = !gzip && fault.encoding === undefined && options.contentBlocks === 0 && !fault.pace?.jitter;
     if (!fixed) return compileWith(stampsFrom(seed, at));
-    const key = JSON.stringify([numberOf(fault), protocol, shape, keepAlive, chunkedAllowed]);
+    const key = templateKey(numberOf(fault), protocol, shape, keepAlive, chunkedAllowed);
     let template = templates.get(key);
     if (!template) {
       template = templateOf(compileWith) ?? 'none';
@@ -123,6 +123,14 @@ export function answersOf(options: ResolvedOptions, now = () => new Date()): Ans
       return dialect.error(kind, message, options.retryAfterMs, contextOf(dialect, dialect.readRequest({}), stamps));
     },
   };
+}
+
+/** The model, which may be any text, is the last part; what comes before has no line end. */
+function templateKey(fault: number, protocol: Protocol, shape: RequestShape, ...how: readonly boolean[]): string {
+  const { stream, model, maxTokens, includeUsage, includeObfuscation, forcesTool, echo } = shape;
+  const told = Object.keys(echo).length === 0 ? '' : JSON.stringify(echo);
+  const flags = [stream, includeUsage, includeObfuscation, forcesTool, ...how];
+  return `${fault} ${protocol} ${flags.map(Number).join('')} ${maxTokens} ${told}\n${model}`;
 }
 
 /** Whether the client takes gzip (RFC 9110, section 12.5.3); a weight of 0 refuses it. */

@@ -4,11 +4,15 @@ import { addBehaviorsCommand } from './commands/behaviors.js';
 import { addCheckCommand } from './commands/check.js';
 import { addDoctorCommand } from './commands/doctor.js';
 import { addExplainCommand } from './commands/explain.js';
+import { addIdleCommand } from './commands/idle.js';
 import { addJournalCommand } from './commands/journal.js';
 import { addMatrixCommand } from './commands/matrix.js';
 import { addProxyCommand } from './commands/proxy.js';
+import { addRecordingCommand } from './commands/recording.js';
+import { addReportCommand } from './commands/report.js';
 import { addSchemaCommand } from './commands/schema.js';
 import { addServeCommand } from './commands/serve.js';
+import { addSweepCommand } from './commands/sweep.js';
 import { addVerifyCommand } from './commands/verify.js';
 import { addWitnessCommand } from './commands/witness.js';
 import { messageOf, WirefaultError, type WirefaultErrorCode } from './errors.js';
@@ -41,6 +45,7 @@ function program(): Command {
   const serveCommand = addServeCommand(root);
   addBehaviorsCommand(root);
   addProxyCommand(root);
+  addRecordingCommand(root);
   addExplainCommand(root);
   addCheckCommand(root);
   addSchemaCommand(root);
@@ -49,6 +54,9 @@ function program(): Command {
   addWitnessCommand(root);
   addDoctorCommand(root);
   addMatrixCommand(root);
+  addSweepCommand(root);
+  addReportCommand(root);
+  addIdleCommand(root);
   // It is the default command, so its options are those of the program.
   root.configureHelp({
     visibleOptions(command) {

@@ -9,14 +9,20 @@ export type WirefaultErrorCode =
   | 'listen_failed'
   | 'plan_impossible'
   | 'journal_failed'
+  /** The state that several servers share can't be used. */
+  | 'state_failed'
   /** An exchange that isn't in the books, and won't be. */
   | 'no_ledger'
   /** A journal, a witness file or a capture that can't be read as one. */
   | 'bad_evidence'
+  /** Recordings that can't be read as such, or a folder that can't hold any. */
+  | 'bad_recording'
   /** A window of the port that this machine can't give: it isn't Linux, or lacks a right or a library. */
   | 'window_impossible'
   /** The witness had no way to connect. */
-  | 'witness_failed';
+  | 'witness_failed'
+  /** A client on trial that can't be run, or asks for nothing. */
+  | 'client_failed';
 
 /**
  * The one error that wirefault throws at its callers.

@@ -70,8 +70,26 @@ export type ServerEvent =
   | { readonly type: 'listen_failed'; readonly reason: string }
   /** Ledgers are being lost, since the journal can't be written; at the end once more, with the number of all. */
   | { readonly type: 'journal_failed'; readonly reason: string; readonly lostLines: number }
+  /** The state that several servers share can't be asked: requests get 503, or what the state of this server gives. */
+  | { readonly type: 'state_lost'; readonly reason: string }
+  | { readonly type: 'state_back' }
+  /** It has come back with nothing in it: the scripts begin anew, and the rules are those of the start. */
+  | { readonly type: 'state_fresh'; readonly generation: number }
+  /** It has taken a fault for a request that had been answered without it. */
+  | { readonly type: 'state_late'; readonly attempt: number; readonly exchange: number }
+  /** One of several processes has ended; another takes its place. What it was answering is lost, as the journal tells. */
+  | {
+      readonly type: 'worker_lost';
+      readonly worker: number;
+      readonly reason: string;
+      readonly lostExchanges: number;
+    }
   /** The bytes of exchanges can't be stored. */
   | { readonly type: 'capture_failed'; readonly reason: string }
+  /** What the upstream of a proxy answers can't be stored. */
+  | { readonly type: 'record_failed'; readonly reason: string }
+  /** At the start: the certificate of a proxy's upstream isn't checked, so whoever is in between reads keys and answers. */
+  | { readonly type: 'upstream_insecure'; readonly upstream: string }
   | ({ readonly type: 'request' } & Exchange)
   /** `reason`: what a proxy's upstream did, or why the fault could not be played on its answer. */
   | ({

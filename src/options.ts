@@ -7,6 +7,7 @@ import type { FaultSpec } from './fault/spec.js';
 import type { ScriptWord } from './fault/word.js';
 import type { Content } from './fault/words.js';
 import { EVIDENCE_SOURCES } from './proof/counters.js';
+import { REPLAY_TIMINGS, type ReplayTiming } from './replay/timing.js';
 import { FIDELITIES, type Fidelity, KEY_ORDERS, type KeyOrder } from './sse/dialect.js';
 import { CHAT_VARIANTS, type ChatVariant } from './sse/dialects.js';
 
@@ -15,6 +16,9 @@ export const MAX_TIMER_MS = 2_147_483_647;
 
 const EVIDENCE_CHOICES = ['auto', ...EVIDENCE_SOURCES] as const;
 type EvidenceChoice = (typeof EVIDENCE_CHOICES)[number];
+
+const STATE_FALLBACKS = ['none', 'local'] as const;
+type StateFallback = (typeof STATE_FALLBACKS)[number];
 
 /** A simple option: what it may be, in zod's words and in ours. The command line makes its flags from these rows. */
 interface OptionRow<T> {
@@ -115,6 +119,17 @@ export const OPTION_ROWS = {
     'bytes',
   ),
   capture: { ...text("folder for each exchange's request and answer bytes"), argument: '<dir>' },
+  replay: {
+    ...text('answer from recordings: their folder, a .har, or the body of an answer as .sse or .json'),
+    argument: '<path>',
+  },
+  replayTiming: {
+    argument: '<how>',
+    meaning: 'recorded: answers come as slowly as they did, by --time-scale faster; none: at once',
+    allowed: `one of ${REPLAY_TIMINGS.join(', ')}`,
+    schema: z.enum(REPLAY_TIMINGS),
+    parse: asText,
+  } satisfies OptionRow<ReplayTiming>,
   fidelity: {
     argument: '<level>',
     meaning: "full: today's provider with masking fields and all headers; plain: only what a client needs",
@@ -134,6 +149,32 @@ export const OPTION_ROWS = {
     'token that control requests must have; needed where the server listens on more than loopback',
     'visible ASCII characters without spaces',
     visibleAscii,
+  ),
+  state: {
+    ...text(
+      'Redis or Valkey that keeps lanes, rules and generations, so that any number of servers act as one',
+      'a redis:// or rediss:// URL',
+      z.string().regex(/^rediss?:\/\/[^\s]+$/),
+    ),
+    argument: '<url>',
+  },
+  stateName: text(
+    'servers with the same name at the same Redis act as one',
+    'letters, digits, dots, hyphens and underscores',
+    z.string().regex(/^[\w.-]+$/),
+  ),
+  stateFallback: {
+    argument: '<how>',
+    meaning:
+      'where Redis is away: none (503 and the reason), or local: go on with a state of its own, as the journal tells',
+    allowed: `one of ${STATE_FALLBACKS.join(', ')}`,
+    schema: z.enum(STATE_FALLBACKS),
+    parse: asText,
+  } satisfies OptionRow<StateFallback>,
+  journalStream: integer(
+    1,
+    1_000_000_000,
+    'with a state: ledgers go to a Redis stream as well, which keeps about so many',
   ),
   maxLanes: integer(1, 10_000_000, 'lanes that are kept; the least recently used go first'),
   maxHeadBytes: integer(256, 16_777_216, 'largest request head; 431 beyond', 'bytes'),
@@ -170,11 +211,17 @@ export const DEFAULTS = {
   journal: undefined,
   journalMaxBytes: 0,
   capture: undefined,
+  replay: undefined,
+  replayTiming: 'recorded',
   chatVariant: 'auto',
   fidelity: 'full',
   keyOrder: 'sorted',
   controlPort: undefined,
   controlToken: undefined,
+  state: undefined,
+  stateName: 'default',
+  stateFallback: 'none',
+  journalStream: undefined,
   maxLanes: 10_000,
   maxHeadBytes: 65_536,
   maxBodyBytes: 67_108_864,
@@ -229,12 +276,18 @@ export interface ResolvedOptions extends Content {
   readonly journal: string | undefined;
   readonly journalMaxBytes: number;
   readonly capture: string | undefined;
+  readonly replay: string | undefined;
+  readonly replayTiming: ReplayTiming;
   readonly chatVariant: ChatVariant;
   readonly fidelity: Fidelity;
   readonly keyOrder: KeyOrder;
   readonly control: boolean;
   readonly controlPort: number | undefined;
   readonly controlToken: string | undefined;
+  readonly state: string | undefined;
+  readonly stateName: string;
+  readonly stateFallback: StateFallback;
+  readonly journalStream: number | undefined;
   readonly maxLanes: number;
   readonly maxHeadBytes: number;
   readonly maxBodyBytes: number;

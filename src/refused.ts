@@ -9,3 +9,8 @@ export function refused(name: string, value: unknown, allowed: string): Wirefaul
   const shown = typeof value === 'number' ? String(value) : JSON.stringify(value);
   return new WirefaultError('bad_option', `${name}: ${shown} is not allowed; expected ${allowed}`);
 }
+
+/** A URL as it may be shown. */
+export function withoutPassword(url: string): string {
+  return url.replace(/^(\w+:\/\/)[^@/]*@/, '$1');
+}

@@ -7,7 +7,7 @@ import {
   type SimpleOptionName,
   type SimpleOptions,
 } from './options.js';
-import { type Naming, refused } from './refused.js';
+import { type Naming, refused, withoutPassword } from './refused.js';
 import { resolveScripts } from './resolve-script.js';
 
 /** Checks options and fills in the defaults; every refusal is one line with the option, the value and what is allowed. */
@@ -42,16 +42,33 @@ export function resolveOptions(given: GivenOptions, naming: Naming): ResolvedOpt
       const value: unknown = given[name as SimpleOptionName];
       if (value === undefined) return [name, DEFAULTS[name as SimpleOptionName]];
       // A key that is refused is a secret all the same.
-      const shown = name === 'apiKey' || name === 'controlToken' ? '(hidden)' : value;
+      const shown =
+        name === 'apiKey' || name === 'controlToken'
+          ? '(hidden)'
+          : name === 'state' && typeof value === 'string'
+            ? withoutPassword(value)
+            : value;
       if (!row.schema.safeParse(value).success) throw refused(naming(name), shown, row.allowed);
       return [name, value];
     }),
   ) as { -readonly [K in SimpleOptionName]: SimpleOptions[K] } & Pick<
     ResolvedOptions,
-    'apiKey' | 'requestId' | 'journal' | 'capture' | 'controlPort' | 'controlToken'
+    | 'apiKey'
+    | 'requestId'
+    | 'journal'
+    | 'capture'
+    | 'replay'
+    | 'controlPort'
+    | 'controlToken'
+    | 'state'
+    | 'journalStream'
   >;
   if (simple.contentBlocks > 0 && given.successText !== undefined) {
     const message = `${naming('contentBlocks')}: can't be set together with ${naming('successText')}; both are the text of an answer`;
+    throw new WirefaultError('bad_option', message);
+  }
+  if (simple.journalStream !== undefined && simple.state === undefined) {
+    const message = `${naming('journalStream')}: has no meaning without ${naming('state')}`;
     throw new WirefaultError('bad_option', message);
   }
   const { control = true } = given;

@@ -1,17 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import { messageOf } from './errors.js';
-import type { Catalogue } from './fault/catalogue.js';
-import { DEFAULT_LANE, isEarly, laneOf } from './fault/lanes.js';
+import { type Asked, askedReader, type OwnFault, type Unknown } from './asked.js';
+import { DEFAULT_LANE } from './fault/lanes.js';
 import { draw } from './fault/random.js';
-import { type FoundRule, type RuleList, ruleList } from './fault/rule-list.js';
-import type { Facts } from './fault/rules.js';
+import { type FoundRule, type KeyUse, type RuleList, ruleList } from './fault/rule-list.js';
+import type { RuleSpec } from './fault/rules.js';
 import { type Named, RANDOM, type Selection, select } from './fault/script.js';
-import { isDue, isPlayed, type Stage } from './fault/stage.js';
-import { askedFault } from './http/asked-fault.js';
-import type { RequestHead } from './http/request.js';
+import { isDue, type Stage } from './fault/stage.js';
+import type { Later } from './later.js';
 import type { ResolvedOptions } from './options.js';
-import { faultText, namedOf } from './resolve-script.js';
-import { isObject, type JsonObject, type Protocol } from './sse/dialect.js';
 
 /**
  * Which request gets which fault. Chosen and counted in one step, by the request that meets it. A fault that acts before
@@ -19,7 +15,7 @@ import { isObject, type JsonObject, type Protocol } from './sse/dialect.js';
  */
 export interface Selector {
   /** The next fault, if it is one that acts at `stage` or should have before; taken then. */
-  at(stage: Exclude<Stage, 'request'>, asked: Asked): Chosen | undefined;
+  at(stage: EarlyStage, asked: Asked): Chosen | undefined;
   /** What a whole request gets; or what is wrong with the fault that it asks for, which uses nothing up. */
   request(asked: Asked): Selection | Unknown;
   readonly rules: RuleList;
@@ -31,47 +27,99 @@ export interface Selector {
   readonly generation: number;
 }
 
-/** A request asks for something that isn't a fault. */
-export interface Unknown {
-  readonly kind: 'unknown';
-  readonly message: string;
-}
+export type EarlyStage = Exclude<Stage, 'request'>;
 
 export type Chosen = Selection & { readonly kind: 'behavior' };
 
-/** What of a request is known. */
-export interface Asked {
-  readonly connection: number;
-  readonly head?: RequestHead;
-  readonly protocol?: Protocol;
-  /** The body as it came, and as JSON. */
-  readonly body?: Buffer;
-  readonly json?: JsonObject;
+/** What was chosen for one exchange, and what its ledger says of the state from which it was taken. */
+export interface Choice<S extends Selection = Selection> {
+  readonly kind: 'chosen';
+  readonly selection: S;
+  readonly generation: number;
+  readonly droppedLanes: number;
+  /** The exchange's number, where the state counts those of several processes. */
+  readonly exchange?: number;
+  /** From which state, where there is one that is shared. */
+  readonly state?: 'shared' | 'local';
+}
+
+/** The shared state can't be asked: nothing was chosen. */
+export interface Away {
+  readonly kind: 'away';
+  readonly reason: string;
+}
+
+/** As a selector, of a state that may be somewhere else. */
+export interface Chooser {
+  at(stage: EarlyStage, asked: Asked): Later<Choice<Chosen> | Away | undefined>;
+  request(asked: Asked): Later<Choice | Unknown | Away>;
+}
+
+/** The chooser of a selector in this process, which answers at once. */
+export function localChooser(selector: Selector): Chooser {
+  const choice = <S extends Selection>(selection: S): Choice<S> => {
+    const { generation, droppedLanes } = selector;
+    return { kind: 'chosen', selection, generation, droppedLanes };
+  };
+  return {
+    at: (stage, asked) => {
+      const selection = selector.at(stage, asked);
+      return selection && choice(selection);
+    },
+    request: (asked) => {
+      const selection = selector.request(asked);
+      return selection.kind === 'unknown' ? selection : choice(selection);
+    },
+  };
 }
 
 /** How far a lane has come. */
-interface Cursor {
+export interface Cursor {
   /** Requests of the lane. */
   readonly attempts: number;
   /** Words of its script that were used up: those that rules took don't count. */
   readonly position: number;
 }
 
-type Pick =
-  | { readonly kind: 'asked'; readonly source: 'query' | 'header'; readonly named: Named | undefined }
-  | FoundRule
-  | { readonly kind: 'script' }
-  | { readonly kind: 'unsure' }
-  | Unknown;
+type Pick = OwnFault | FoundRule | { readonly kind: 'script' } | { readonly kind: 'unsure' } | Unknown;
 
-/** Meanings kept of what requests ask for. */
-const MAX_MEANINGS = 512;
+/** What a selection is made of: who chose, and of a rule what the ledger says of it. */
+export type Picked =
+  | OwnFault
+  | { readonly kind: 'script' }
+  | {
+      readonly kind: 'rule';
+      readonly rule: { readonly id: number; readonly spec: RuleSpec };
+      readonly named: Named;
+      readonly key?: KeyUse;
+    };
+
+type Scripts = { readonly [K in 'script' | 'lanes']: ResolvedOptions[K] };
+
+/** What an attempt gets. Pure. `cursor`: before it. */
+export function selectionOf({ script, lanes }: Scripts, picked: Picked, lane: string, cursor: Cursor): Selection {
+  const attempt = cursor.attempts + 1;
+  if (picked.kind === 'script') return select(lanes.get(lane) ?? script, lane, attempt, cursor.position + 1);
+  const scripted = picked.named;
+  const named = scripted ?? draw(script.seed, lane, attempt, script.shares);
+  if (!named) return { kind: 'exhausted', lane, attempt };
+  const told = { lane, attempt, scripted: scripted?.name ?? RANDOM, behavior: named.name, fault: named.fault };
+  const by =
+    picked.kind === 'rule'
+      ? {
+          source: picked.kind,
+          rule: picked.rule.spec.label ?? String(picked.rule.id),
+          ...(picked.key ? { key: picked.key } : {}),
+        }
+      : { source: picked.source };
+  return { kind: 'behavior', ...told, windows: [], ...by };
+}
 
 export function selectorOf(options: ResolvedOptions): Selector {
-  const { script, lanes, laneBy, laneIgnore, maxLanes } = options;
+  const { script, maxLanes } = options;
+  const { laneFor, factsOf, ownFault } = askedReader(options);
   const rules = ruleList(script.seed);
   for (const { spec, named, later } of options.rules) rules.add(spec, named, later);
-  const meanings = meaningsOf(options.catalogue);
   let droppedLanes = 0;
   let generation = 1;
   const cursors = new LRUCache<string, Cursor>({
@@ -86,53 +134,15 @@ export function selectorOf(options: ResolvedOptions): Selector {
     return cursors.peek(lane) ?? { attempts: 0, position: 0 };
   }
 
-  /** The lane of what is known of a request; `undefined` where more has to be known. */
-  function laneFor({ connection, head, body }: Asked): string | undefined {
-    const known = isEarly(laneBy) || (head && (laneBy.kind !== 'body' || body));
-    if (!known) return undefined;
-    if (laneBy.kind === 'none') return DEFAULT_LANE;
-    const { path = '', target = '', headers = {} } = head ?? {};
-    return laneOf(laneBy, { connection, path, target, headers, text: body?.toString('utf8') ?? '' }, laneIgnore);
-  }
-
-  /** Bodies are only looked at where there are rules. */
-  function factsOf({ head, protocol = 'openai-chat', body, json }: Asked, lane: string): Facts | undefined {
-    if (!head) return undefined;
-    const model = isObject(json) && typeof json.model === 'string' ? json.model : '';
-    const { path, headers } = head;
-    return { protocol, path, headers, model, lane, text: body?.toString('utf8') ?? '', json };
-  }
-
   function pick(asked: Asked, lane: string, attempt: number): Pick {
-    const own = asked.head && askedFault(asked.head);
-    if (own) {
-      const meaning = meanings.fetch(own.text);
-      return meaning.kind === 'unknown' ? meaning : { kind: 'asked', source: own.source, named: meaning.named };
-    }
+    const own = ownFault(asked);
+    if (own) return own;
     if (rules.rules.length === 0) return { kind: 'script' };
     const found = rules.find({ facts: factsOf(asked, lane), whole: asked.body !== undefined, lane, attempt });
     return found.kind === 'none' ? { kind: 'script' } : found;
   }
 
-  function selectionBy(picked: Exclude<Pick, { kind: 'unsure' | 'unknown' }>, lane: string, cursor: Cursor): Selection {
-    const attempt = cursor.attempts + 1;
-    if (picked.kind === 'script') return select(lanes.get(lane) ?? script, lane, attempt, cursor.position + 1);
-    const scripted = picked.named;
-    const named = scripted ?? draw(script.seed, lane, attempt, script.shares);
-    if (!named) return { kind: 'exhausted', lane, attempt };
-    const told = { lane, attempt, scripted: scripted?.name ?? RANDOM, behavior: named.name, fault: named.fault };
-    const by =
-      picked.kind === 'rule'
-        ? {
-            source: picked.kind,
-            rule: picked.rule.spec.label ?? String(picked.rule.id),
-            ...(picked.key ? { key: picked.key } : {}),
-          }
-        : { source: picked.source };
-    return { kind: 'behavior', ...told, windows: [], ...by };
-  }
-
-  function at(stage: Exclude<Stage, 'request'>, asked: Asked): Chosen | undefined {
+  function at(stage: EarlyStage, asked: Asked): Chosen | undefined {
     const known = laneFor(asked);
     const lane = known ?? DEFAULT_LANE;
     const cursor = cursorOf(lane);
@@ -140,7 +150,7 @@ export function selectorOf(options: ResolvedOptions): Selector {
     if (picked.kind === 'unsure' || picked.kind === 'unknown') return undefined;
     // A rule for everybody, and what a request asks for, don't need a lane; a script does.
     if (picked.kind === 'script' && known === undefined) return undefined;
-    const selection = selectionBy(picked, lane, cursor);
+    const selection = selectionOf(options, picked, lane, cursor);
     if (selection.kind !== 'behavior' || !isDue(selection.fault, stage)) return undefined;
     take(lane, cursor, picked);
     return selection;
@@ -157,7 +167,7 @@ export function selectorOf(options: ResolvedOptions): Selector {
     const picked = pick(asked, lane, cursor.attempts + 1);
     if (picked.kind === 'unknown') return picked;
     if (picked.kind === 'unsure') throw new Error('a whole request leaves no rule unsure');
-    const selection = selectionBy(picked, lane, cursor);
+    const selection = selectionOf(options, picked, lane, cursor);
     take(lane, cursor, picked);
     return selection;
   }
@@ -177,30 +187,4 @@ export function selectorOf(options: ResolvedOptions): Selector {
       return generation;
     },
   };
-}
-
-type Asking = { readonly kind: 'known'; readonly named: Named | undefined } | Unknown;
-
-/** What the words in requests mean; each is looked up once. */
-function meaningsOf(catalogue: Catalogue): { fetch(text: string): Asking } {
-  const known = new LRUCache<string, Asking>({ max: MAX_MEANINGS });
-  return {
-    fetch: (text) => {
-      const meaning = known.get(text) ?? meaningOfText(text, catalogue);
-      known.set(text, meaning);
-      return meaning;
-    },
-  };
-}
-
-function meaningOfText(text: string, catalogue: Catalogue): Asking {
-  try {
-    const named = namedOf(faultText(text), 'fault', catalogue);
-    if (named && !isPlayed(named.fault)) {
-      return { kind: 'unknown', message: `fault: ${named.name} is a fault of the port, which no request can ask for` };
-    }
-    return { kind: 'known', named };
-  } catch (thrown) {
-    return { kind: 'unknown', message: messageOf(thrown) };
-  }
 }

@@ -5,9 +5,9 @@ import { type Bookkeeper, bookkeeper } from './proof/bookkeeper.js';
 import type { ByteStore } from './proof/byte-store.js';
 import { openCapture } from './proof/capture.js';
 import { EVIDENCE_SOURCES, type EvidenceSource, type Kernel } from './proof/counters.js';
-import { openJournal } from './proof/journal.js';
+import { type Journal, journals, openJournal } from './proof/journal.js';
 import { kernelOf } from './proof/kernel.js';
-import type { Ledger } from './proof/ledger.js';
+import type { ByteCounts } from './proof/recorder.js';
 import type { Naming } from './refused.js';
 
 /** What a server keeps its books with: the source of evidence, the journal, the capture. */
@@ -16,8 +16,10 @@ export interface BooksDeps {
   readonly ledgerHistory: number;
   readonly redact: boolean;
   readonly bytes: ByteStore | undefined;
+  /** Besides the file. */
+  readonly beside: Journal | undefined;
   emit(event: ServerEvent): void;
-  onLedger(ledger: Ledger): void;
+  onBytes(bytes: ByteCounts, lost: number | null): void;
 }
 
 /** @throws WirefaultError `bad_option` where the machine doesn't have the source that was asked for */
@@ -31,13 +33,13 @@ export async function chosenKernel({ evidence }: ResolvedOptions, naming: Naming
 
 /** The journal and the capture that the options ask for, and the books that are kept with them. */
 export async function openBooks(options: ResolvedOptions, deps: BooksDeps): Promise<Bookkeeper> {
-  const { emit, redact, ledgerHistory: history, ...rest } = deps;
+  const { emit, redact, ledgerHistory: history, beside, ...rest } = deps;
   const { journal: path, journalMaxBytes: maxBytes, capture: dir, settleTimeoutMs, timeScale } = options;
   const capture =
     dir === undefined
       ? undefined
       : await openCapture({ dir, redact, onLost: (reason) => emit({ type: 'capture_failed', reason }) });
-  const journal =
+  const file =
     path === undefined
       ? undefined
       : await openJournal({
@@ -45,6 +47,7 @@ export async function openBooks(options: ResolvedOptions, deps: BooksDeps): Prom
           maxBytes,
           onLost: (reason, lostLines) => emit({ type: 'journal_failed', reason, lostLines }),
         });
+  const journal = journals([...(file ? [file] : []), ...(beside ? [beside] : [])]);
   const contentBlocks = options.contentBlocks > 0;
   return bookkeeper({ ...rest, history, redact, contentBlocks, settleTimeoutMs, timeScale, journal, capture });
 }

@@ -3,15 +3,15 @@ import type { Connection } from './net/connection.js';
 
 /** The connections that are open, which end with the server. */
 export interface OpenConnections {
-  /** Connections are numbered from 1. */
+  /** Connections are numbered on from `first`. */
   add(socket: Socket, serve: (number: number) => Connection): void;
   readonly count: number;
   destroyAll(): Promise<void>;
 }
 
-export function openConnections(): OpenConnections {
+export function openConnections(first: number): OpenConnections {
   const open = new Map<Connection, Promise<void>>();
-  let count = 0;
+  let count = first;
   return {
     add: (socket, serve) => {
       const connection = serve(++count);

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { controlJobs } from './control/jobs.js';
-import { metricsOf } from './control/metrics.js';
+import { type Metrics, metricsOf } from './control/metrics.js';
 import { controlHandler } from './control/port.js';
 import type { ControlTarget } from './control/target.js';
 import { WirefaultError } from './errors.js';
@@ -8,7 +8,8 @@ import type { RequestRecord, ServerEvent } from './events.js';
 import { exchangesOf } from './exchanges.js';
 import type { Rule } from './fault/rule-list.js';
 import type { RuleSpec } from './fault/rules.js';
-import { gatesOf } from './gates.js';
+import { type Gates, gatesOf } from './gates.js';
+import { knownHeads } from './http/known-heads.js';
 import { type Handler, serveConnection } from './net/connection.js';
 import { bracketed, listen } from './net/listener.js';
 import type { GivenOptions, ResolvedOptions } from './options.js';
@@ -16,16 +17,24 @@ import { byteStore } from './proof/byte-store.js';
 import type { EvidenceSource } from './proof/counters.js';
 import type { Ledger } from './proof/ledger.js';
 import { recordConnection } from './proof/recorder.js';
+import { rounds } from './proof/rounds.js';
 import { settler } from './proof/settle.js';
 import { proxyAnswers } from './proxy/proxy-answers.js';
 import type { Upstream } from './proxy/upstream.js';
-import { unreachable } from './reach.js';
 import type { Naming } from './refused.js';
-import { resolveOptions } from './resolve-options.js';
-import { namedRule } from './resolve-script.js';
-import { selectorOf } from './selector.js';
+import { openReplay, unreachableIn } from './replay/open.js';
+import { openRecording, type Recording } from './replay/recording.js';
+import type { Replay } from './replay/replay.js';
 import { chosenKernel, openBooks } from './server-books.js';
 import { openConnections } from './server-connections.js';
+import {
+  injectInto,
+  type Membership,
+  notShared,
+  openState,
+  type ServerRules,
+  type ServerState,
+} from './server-state.js';
 import { type Finding, findingsOf } from './trial/findings.js';
 import { VERSION } from './version.js';
 import { openWindow, windowOf } from './windows.js';
@@ -63,7 +72,7 @@ export interface FaultServer {
   readonly droppedRequests: number;
   /** Where the byte counts of the ledgers come from. */
   readonly evidence: EvidenceSource;
-  /** What the recorder saw of each exchange, the newest `ledgerHistory` of them, in the order in which they settled. */
+  /** What the recorder saw of each exchange up to now, the newest `ledgerHistory`, in the order in which they settled. */
   readonly ledgers: readonly Ledger[];
   /**
    * The ledger of an exchange, counted from 1 in the order of the requests; resolves once it has settled.
@@ -93,6 +102,8 @@ export interface FaultServer {
   clearRules(): void;
   /** Starts all scripts anew, as a new generation whose number is returned; answers in flight keep theirs, rules stay. */
   reset(): number;
+  /** The same of a server with `state`, whose rules and lanes are those of others, too; `undefined` without. */
+  readonly shared: ServerRules | undefined;
   /** Closes the port for `ms`, in this very tick. */
   refuse(ms: number): void;
   /** Lets `count` exchanges (default 1) through a gate, those that wait or the next that come; `Infinity` opens it for good. */
@@ -102,6 +113,20 @@ export interface FaultServer {
   /** Stops listening and ends all connections, stalled ones too. May be called again. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** What a server gets from the process that it is a worker of. */
+export interface Within {
+  readonly membership: Membership;
+  readonly gates: Gates;
+  /** The control plane is on a port of its own, which isn't this server's. */
+  readonly controlElsewhere: boolean;
+  /** The control plane of all workers. */
+  target(own: ControlTarget): ControlTarget;
+}
+
+export interface NamedOptions extends FaultServerOptions {
+  readonly within?: Within;
 }
 
 const DEFAULT_REQUEST_HISTORY = 10_000;
@@ -119,66 +144,103 @@ export function startFaultServer(options: FaultServerOptions = {}): Promise<Faul
 }
 
 /** As `startFaultServer`, with options called as the caller's user knows them. */
-export async function startNamed(given: FaultServerOptions, naming: Naming, upstream?: Upstream): Promise<FaultServer> {
-  const { onEvent, requestHistory = DEFAULT_REQUEST_HISTORY, redact = true, ...others } = given;
+export async function startNamed(given: NamedOptions, naming: Naming, upstream?: Upstream): Promise<FaultServer> {
+  const { onEvent, requestHistory = DEFAULT_REQUEST_HISTORY, redact = true, within, ...others } = given;
   const { ledgerHistory = DEFAULT_LEDGER_HISTORY, ...rest } = others;
   checkCount('requestHistory', requestHistory);
   checkCount('ledgerHistory', ledgerHistory);
-  const options = resolveOptions(rest, naming);
-  const { script } = options;
-  // What an upstream's answer has is known when it comes.
-  if (!upstream) checkReach(options, naming);
   const metrics = metricsOf();
   const emit = (event: ServerEvent): void => {
     metrics.onEvent(event);
     notify(onEvent, event);
   };
+  const { options, state } = await openState(rest, naming, { emit, membership: within?.membership });
+  try {
+    return await startWith({
+      options,
+      state,
+      upstream,
+      naming,
+      requestHistory,
+      ledgerHistory,
+      redact,
+      within,
+      metrics,
+      emit,
+    });
+  } catch (thrown) {
+    await state.close();
+    throw thrown;
+  }
+}
+
+interface StartDeps {
+  readonly options: ResolvedOptions;
+  readonly state: ServerState;
+  readonly upstream: Upstream | undefined;
+  readonly naming: Naming;
+  readonly requestHistory: number;
+  readonly ledgerHistory: number;
+  readonly redact: boolean;
+  readonly within: Within | undefined;
+  readonly metrics: Metrics;
+  emit(event: ServerEvent): void;
+}
+
+async function startWith(deps: StartDeps): Promise<FaultServer> {
+  const { options, state, upstream, naming, requestHistory, ledgerHistory, redact, within, metrics, emit } = deps;
+  const { script } = options;
+  // What an upstream's answer has is known when it comes.
+  const replay = await openReplay(options, naming);
+  if (!upstream) checkReach(options, naming, replay);
+  const recording = await recordingFor(upstream, { redact, name: naming('record'), emit });
   const kernel = await chosenKernel(options, naming);
   const bytes = options.control ? byteStore({ maxBytes: CONTROL_BYTES, redact }) : undefined;
-  const { onLedger } = metrics;
-  const books = await openBooks(options, { evidence: kernel.source, emit, ledgerHistory, redact, bytes, onLedger });
-  const gates = gatesOf();
-  const selector = selectorOf(options);
-  const open = openConnections();
-  const settling = settler();
+  const { onBytes } = metrics;
+  const beside = state.journal;
+  const books = await openBooks(options, {
+    evidence: kernel.source,
+    emit,
+    ledgerHistory,
+    redact,
+    bytes,
+    beside,
+    onBytes,
+  });
+  const gates = within?.gates ?? gatesOf();
+  const open = openConnections(state.firstConnection);
+  const askers = { settler: settler(), rounds: rounds() };
 
-  const inject = (rule: RuleSpec): Rule => {
-    const { spec, named, later } = namedRule(rule, 'rule', options.catalogue);
-    return selector.rules.add(spec, named, later);
-  };
-  const target: ControlTarget = {
-    get rules() {
-      return selector.rules.rules;
-    },
-    spentRules: selector.rules.spent,
-    inject,
-    remove: selector.rules.remove,
-    clear: selector.rules.clear,
-    reset: selector.reset,
+  const ownTarget: ControlTarget = {
+    rules: state.rules,
+    health: () => healthOf(state),
+    connections: () => open.count,
     get gates() {
       return gates.held;
     },
     release: gates.release,
     refuse: (ms) => listener.refuse(ms),
-    ledgers: books.ledgers,
+    get ledgers() {
+      return books.ledgers();
+    },
     followLedgers: books.follow,
     bytesOf: (exchange, of) => bytes?.get(exchange, of),
     metrics: () =>
       metrics.text({
+        ...state.rules.counts(),
         openConnections: open.count,
-        rules: selector.rules.rules.length,
         waitingAtGates: [...gates.held.values()].reduce((sum, count) => sum + count, 0),
         droppedRequests: exchanges.dropped,
-        droppedLanes: selector.droppedLanes,
       }),
   };
+  const target = within?.target(ownTarget) ?? ownTarget;
   const control = options.control ? controlJobs({ options, target, emit }) : undefined;
   const exchanges = exchangesOf({
     options,
     requestHistory,
     books,
     emit,
-    selector,
+    chooser: state.chooser,
     proxy:
       upstream &&
       proxyAnswers({
@@ -186,20 +248,27 @@ export async function startNamed(given: FaultServerOptions, naming: Naming, upst
         content: options,
         wanted: books.wanted,
         keepsBytes: books.keepsBytes,
+        recording,
         emit,
       }),
-    control: options.controlPort === undefined ? control : undefined,
+    replay,
+    control: options.controlPort === undefined && !within?.controlElsewhere ? control : undefined,
     open: (windows) => {
       for (const window of windows) openWindow(listener, windowOf(window, options));
     },
   });
 
+  // What is decided later about a head is done with the bytes that came with it.
+  const keepRaw = Boolean(upstream) || options.capture !== undefined || !state.own || bytes !== undefined;
+  const limits = { ...options, keepRaw };
+  const heads = knownHeads(keepRaw);
   function serve(socket: Socket, handlerFor: (number: number, client: string | undefined) => Handler): void {
     open.add(socket, (number) =>
       serveConnection(socket, {
-        limits: { ...options, keepRaw: Boolean(upstream) || options.capture !== undefined || bytes !== undefined },
+        limits,
+        heads,
         requestTimeoutMs: options.requestTimeoutMs,
-        recorder: recordConnection(socket, kernel, settling),
+        recorder: recordConnection(socket, kernel, askers),
         handler: handlerFor(number, socket.remoteAddress),
         timeScale: options.timeScale,
         gate: gates.pass,
@@ -227,6 +296,7 @@ export async function startNamed(given: FaultServerOptions, naming: Naming, upst
         ).catch(failed)
       : undefined;
 
+  if (upstream?.target.tls?.insecure) emit({ type: 'upstream_insecure', upstream: upstream.target.url });
   let baseURL = '';
   let ready = false;
   const urlOf = (port: number): string => `http://${bracketed(options.host)}:${port}`;
@@ -272,8 +342,12 @@ export async function startNamed(given: FaultServerOptions, naming: Naming, upst
     closing ??= (async () => {
       await Promise.all([listener.close(), controlListener?.close()]);
       await open.destroyAll();
+      // What was taken meanwhile gets its ledger.
+      await state.settled();
       upstream?.close();
+      await recording?.flush();
       await books.close();
+      await state.close();
     })();
     return closing;
   };
@@ -287,30 +361,54 @@ export async function startNamed(given: FaultServerOptions, naming: Naming, upst
       return exchanges.dropped;
     },
     evidence: kernel.source,
-    ledgers: books.ledgers,
+    get ledgers() {
+      return books.ledgers();
+    },
     ledger: books.ledger,
     followLedgers: books.follow,
     findings: () =>
-      findingsOf(books.ledgers, {
+      findingsOf(books.ledgers(), {
         response: (exchange) => bytes?.get(exchange, 'response'),
         requestBody: (exchange) => bytes?.get(exchange, 'request')?.toString('utf8'),
       }),
-    idle: books.idle,
+    idle: async () => {
+      await books.idle();
+      await recording?.flush();
+    },
     whenListening: listener.whenListening,
     get rules() {
-      return selector.rules.rules;
+      return notShared(state.own, 'list()').rules.rules;
     },
-    spentRules: selector.rules.spent,
-    inject,
-    removeRule: selector.rules.remove,
-    clearRules: selector.rules.clear,
-    reset: selector.reset,
+    get spentRules() {
+      return notShared(state.own, 'spent()').rules.spent;
+    },
+    inject: (rule) => injectInto(notShared(state.own, 'inject(rule)').rules, rule, options),
+    removeRule: (id) => notShared(state.own, 'remove(id)').rules.remove(id),
+    clearRules: () => notShared(state.own, 'clear()').rules.clear(),
+    reset: () => notShared(state.own, 'reset()').reset(),
+    shared: state.own ? undefined : state.rules,
     refuse: listener.refuse,
     release: gates.release,
     waitingAt: gates.waiting,
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Where a proxy stores what its upstream answers, if it does. */
+async function recordingFor(
+  upstream: Upstream | undefined,
+  { emit, ...how }: { redact: boolean; name: string; emit(event: ServerEvent): void },
+): Promise<Recording | undefined> {
+  if (upstream?.target.record === undefined) return undefined;
+  const { record: dir, key } = upstream.target;
+  const onLost = (reason: string): void => emit({ type: 'record_failed', reason });
+  return openRecording({ ...how, dir, secrets: key === undefined ? [] : [key], onLost });
+}
+
+function healthOf({ own, away }: ServerState): ReturnType<ControlTarget['health']> {
+  if (own) return { state: 'own' };
+  return away === undefined ? { state: 'shared' } : { state: 'away', reason: away };
 }
 
 function checkCount(name: string, value: number | undefined): void {
@@ -320,11 +418,11 @@ function checkCount(name: string, value: number | undefined): void {
 }
 
 /** What no answer reaches is found out before the first request, not by it. */
-function checkReach(options: ResolvedOptions, naming: Naming): void {
+function checkReach(options: ResolvedOptions, naming: Naming, replay: Replay | undefined): void {
   const scripts = [options.script, ...options.lanes.values()];
   const scripted = scripts.flatMap(({ entries }) => entries.flatMap(({ named }) => named ?? []));
   for (const named of new Set([...scripted, ...options.rules.map((rule) => rule.named)])) {
-    const why = unreachable(named, options);
+    const why = unreachableIn(named, options, replay);
     if (why !== undefined) throw new WirefaultError('bad_script', `${naming('sequence')}: ${named.name}: ${why}`);
   }
 }

@@ -55,10 +55,17 @@ function output(): Output {
 function levelOf(event: ServerEvent): Level {
   switch (event.type) {
     case 'listen_failed':
+    case 'state_lost':
+    case 'worker_lost':
     case 'journal_failed':
     case 'capture_failed':
+    case 'record_failed':
       return 'error';
     case 'rejected':
+    case 'upstream_insecure':
+    case 'state_back':
+    case 'state_fresh':
+    case 'state_late':
       return 'warn';
     case 'unavailable':
     case 'ready':
@@ -133,8 +140,28 @@ export function humanLine(event: ServerEvent, style: (style: Style, text: string
       return style('red', event.reason);
     case 'journal_failed':
       return style('red', `journal: ${event.lostLines} lines lost: ${event.reason}`);
+    case 'state_lost':
+      return style('red', `shared state: ${event.reason}`);
+    case 'state_back':
+      return style('green', 'shared state: it is back');
+    case 'state_fresh':
+      return style(
+        'yellow',
+        `shared state: nothing was left of it; scripts begin anew, generation ${event.generation}`,
+      );
+    case 'state_late':
+      return style('yellow', `shared state: exchange ${event.exchange} was taken too late, and nobody got it`);
+    case 'worker_lost':
+      return style('red', `worker ${event.worker}: ${event.reason}; exchanges lost: ${event.lostExchanges}`);
     case 'capture_failed':
       return style('red', `capture: ${event.reason}`);
+    case 'record_failed':
+      return style('red', `record: ${event.reason}`);
+    case 'upstream_insecure':
+      return style(
+        'red',
+        `the certificate of ${event.upstream} is NOT checked: whoever is in between reads keys and answers`,
+      );
     case 'request': {
       const drawn = event.scriptBehavior === event.behavior ? '' : style('gray', ` (${event.scriptBehavior})`);
       return `${style('gray', `#${event.attempt}`)} ${event.path} → ${style('bold', event.behavior)}${drawn}`;

@@ -1,122 +1,16 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import net from 'node:net';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { faultOf } from '../src/fault/catalogue.js';
 import { BEHAVIOR_NAMES, type BehaviorName, DEFAULT_RANDOM_WEIGHTS } from '../src/index.js';
 import { OPTION_ROWS } from '../src/options.js';
 import { humanLine } from '../src/telemetry.js';
 import { VERSION } from '../src/version.js';
+import { CLI, portIn, type Running, run, serving, started } from './support/cli-process.js';
 import { readAnswer } from './support/http.js';
 import { post, type Witness, witness, witnessed } from './support/witness.js';
 
-/** The built command line, as a process: `npm test` builds it first. */
-const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 const PATH = '/v1/chat/completions';
-
-interface Ran {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** A server that should not have started at all is stopped, so that it doesn't outlive the test. */
-const STOP = { timeout: 15_000, killSignal: 'SIGKILL' } as const;
-
-/** Runs the command line to its end. */
-function run(...args: string[]): Promise<Ran> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [CLI, ...args], STOP, (_, stdout, stderr) => {
-      resolve({ code: child.exitCode, stdout, stderr });
-    });
-  });
-}
-
-type Line = Readonly<Record<string, unknown>>;
-
-interface Running {
-  readonly child: ChildProcess;
-  /** Text lines on stdout so far. */
-  readonly lines: readonly string[];
-  /** What is on stderr so far. */
-  readonly stderr: () => string;
-  /** Resolves with the first line, past or coming, for which `wanted` holds; rejects when there will be none. */
-  line(wanted: (line: string) => boolean): Promise<string>;
-  /** As `line`, for JSON lines: the `n`th of a type, counted from 1. */
-  event(type: string, n?: number): Promise<Line>;
-  /** The exit code, or the signal. Resolves when all output is read. */
-  readonly ended: Promise<number | string | null>;
-}
-
-/** Starts a process for one test, stopped at its end. */
-function started(command: string, args: readonly string[], stdin: 'ignore' | 'pipe' = 'ignore'): Running {
-  const child = spawn(command, args, { stdio: [stdin, 'pipe', 'pipe'] });
-  const lines: string[] = [];
-  const watchers = new Set<() => void>();
-  let over = false;
-  const tell = (): void => {
-    for (const watcher of watchers) watcher();
-  };
-  if (!child.stdout || !child.stderr) throw new Error('both are pipes');
-  createInterface(child.stdout).on('line', (line) => {
-    lines.push(line);
-    tell();
-  });
-  let stderr = '';
-  child.stderr.on('data', (bytes: Buffer) => {
-    stderr += bytes;
-  });
-  const ended = new Promise<number | string | null>((resolve) => {
-    child.once('close', (code, signal) => {
-      over = true;
-      resolve(code ?? signal);
-      tell();
-    });
-  });
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  const until = <T>(look: () => T | undefined): Promise<T> =>
-    new Promise((resolve, reject) => {
-      const watcher = (): void => {
-        const found = look();
-        if (found !== undefined) resolve(found);
-        else if (over) reject(new Error(`the process ended after ${JSON.stringify(lines)} and ${stderr}`));
-        else return;
-        watchers.delete(watcher);
-      };
-      watchers.add(watcher);
-      watcher();
-    });
-  return {
-    child,
-    lines,
-    stderr: () => stderr,
-    line: (wanted) => until(() => lines.find(wanted)),
-    event: (type, n = 1) =>
-      until(() => {
-        const found = lines.filter((line) => line.includes(`"type":"${type}"`))[n - 1];
-        return found === undefined ? undefined : (JSON.parse(found) as Line);
-      }),
-    ended,
-  };
-}
-
-interface Serving extends Running {
-  readonly port: number;
-  readonly ready: Line;
-}
-
-/** `wirefault --port 0`, ready. */
-async function serving(...args: string[]): Promise<Serving> {
-  const running = started(process.execPath, [CLI, '--port', '0', ...args]);
-  const ready = await running.event('ready');
-  return { ...running, ready, port: portIn(String(ready.baseURL)) };
-}
-
-const portIn = (text: string): number => Number(/:(\d+)\/v1/.exec(text)?.[1]);
 
 describe('JSON lines in a pipe', () => {
   it('ready, request, result', async () => {

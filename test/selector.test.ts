@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Unknown } from '../src/asked.js';
 import type { Selection } from '../src/fault/script.js';
-import type { Unknown } from '../src/selector.js';
 import { type Asking, asking, headOf, type Selecting, selecting } from './support/selecting.js';
 
 /** What was chosen, and by whom. */

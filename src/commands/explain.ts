@@ -9,6 +9,8 @@ import { onlyAttempt } from '../fault/script.js';
 import { isPlayed, requestBytesOf } from '../fault/stage.js';
 import type { WirePlan } from '../fault/wire-plan.js';
 import { OPTION_NAMES } from '../options.js';
+import { isPassed } from '../proxy/proxy-answers.js';
+import { openReplay } from '../replay/open.js';
 import { resolveOptions } from '../resolve-options.js';
 import { faultText, namedOf } from '../resolve-script.js';
 import { loadScenario } from '../scenario/load.js';
@@ -99,7 +101,17 @@ async function planFor(word: string, flags: ExplainFlags & Record<string, unknow
   if (requestBytesOf(fault) !== undefined) return earlyPlan(fault, options);
   const body = { stream: flags.stream, ...(flags.model ? { model: flags.model } : {}) };
   const asked = { headers: {}, keepAlive: true, httpVersion: '1.1' } as const;
-  return answersOf(options, () => TIME).plan(onlyAttempt(named, DEFAULT_LANE), protocol, body, asked);
+  const answers = answersOf(options, () => TIME);
+  const chosen = onlyAttempt(named, DEFAULT_LANE);
+  const replay = isPassed(fault) ? await openReplay(options, flagOf) : undefined;
+  if (!replay) return answers.plan(chosen, protocol, body, asked);
+  const lacking = replay.lacks(protocol);
+  if (lacking !== undefined) throw new WirefaultError('bad_option', `${flagOf('replay')}: ${lacking}`);
+  const head = { ...asked, method: 'POST', target: '/', path: '/', expectsContinue: false };
+  return replay.plan(
+    { head, protocol, request: undefined, body, lane: DEFAULT_LANE, generation: 1 },
+    { fault, content: options, material: answers.material(chosen, protocol, body) },
+  );
 }
 
 function oneOf<T extends string>(flag: string, text: string, known: readonly T[]): T {

@@ -1,21 +1,54 @@
 import type { Command } from 'commander';
 import { startNamedProxy } from '../proxy/proxy.js';
-import type { OnUpstreamError } from '../proxy/upstream-options.js';
+import {
+  DEFAULT_MAX_BUFFER_BYTES,
+  ON_UPSTREAM_ERROR,
+  type UpstreamOptionName,
+  type UpstreamOptions,
+} from '../proxy/upstream-options.js';
 import { flagOf, numberOf } from './flags.js';
 import { addServingFlags, runServing, type ServingFlags } from './serving.js';
 
 /** `wirefault proxy`: the flags of `serve`, and those of the upstream. */
 interface ProxyFlags extends ServingFlags {
   readonly upstream: string;
-  readonly upstreamKeyEnv?: string;
-  readonly decode?: true;
-  readonly onUpstreamError?: string;
-  readonly upstreamCa?: string;
-  readonly upstreamCert?: string;
-  readonly upstreamKey?: string;
-  readonly upstreamInsecure?: true;
-  readonly upstreamTimeoutMs?: string;
 }
+
+/** A flag of an option of the library's, called as it is. */
+interface UpstreamFlag {
+  /** Absent where the flag itself says yes. */
+  readonly argument?: string;
+  readonly meaning: string;
+  /** Of the text that was given. What isn't allowed is refused by the library. Default: the text itself */
+  readonly read?: (text: string) => unknown;
+}
+
+const UPSTREAM_FLAGS: Readonly<Record<Exclude<UpstreamOptionName, 'upstream'>, UpstreamFlag>> = {
+  upstreamKeyEnv: {
+    argument: '<name>',
+    meaning: "environment variable with the key that takes the place of the client's",
+  },
+  decode: { meaning: 'ask for answers that are not compressed, so that they have events' },
+  onUpstreamError: {
+    argument: '<how>',
+    meaning: `what a client gets where the upstream fails before it answers: ${ON_UPSTREAM_ERROR.join(' (a reset) or ')} (default: mirror)`,
+  },
+  upstreamCa: { argument: '<file>', meaning: "certificates (PEM) of who may sign the upstream's" },
+  upstreamCert: { argument: '<file>', meaning: 'own certificate (PEM), for an upstream that asks for one' },
+  upstreamKey: { argument: '<file>', meaning: 'its key (PEM)' },
+  upstreamInsecure: { meaning: "don't check the upstream's certificate" },
+  upstreamTimeoutMs: {
+    argument: '<ms>',
+    meaning: 'silence of the upstream after which it is given up; 0: never (default: 0)',
+    read: numberOf,
+  },
+  maxBufferBytes: {
+    argument: '<n>',
+    meaning: `largest answer that is kept whole, for faults that need it whole (default: ${DEFAULT_MAX_BUFFER_BYTES})`,
+    read: numberOf,
+  },
+  record: { argument: '<dir>', meaning: 'store each exchange with the upstream, keys redacted, for serve --replay' },
+};
 
 const HELP = `
 The upstream's answers pass byte for byte as they come; faults act on them at the same positions as in serve, and hold
@@ -33,43 +66,21 @@ export function addProxyCommand(root: Command): void {
     .description("pass a real server's answers on, with the same faults")
     .allowExcessArguments()
     .optionsGroup('Options of the upstream:')
-    .requiredOption('--upstream <url>', 'the real server: https://api.example.com, perhaps with a path')
-    .option('--upstream-key-env <name>', "environment variable with the key that takes the place of the client's")
-    .option('--decode', 'ask for answers that are not compressed, so that they have events')
-    .option(
-      '--on-upstream-error <how>',
-      'what a client gets where the upstream fails before it answers: mirror (a reset) or 502 (default: mirror)',
-    )
-    .option('--upstream-ca <file>', "certificates (PEM) of who may sign the upstream's")
-    .option('--upstream-cert <file>', 'own certificate (PEM), for an upstream that asks for one')
-    .option('--upstream-key <file>', 'its key (PEM)')
-    .option('--upstream-insecure', "don't check the upstream's certificate")
-    .option('--upstream-timeout-ms <ms>', 'silence of the upstream after which it is given up; 0: never (default: 0)')
-    .optionsGroup('Options of serve:');
-  addServingFlags(command);
-  command.addHelpText('after', HELP).action((flags: ProxyFlags & Record<string, unknown>, own: Command) =>
-    runServing(flags, own, (given) => {
-      if (flags.upstreamInsecure) process.stderr.write(INSECURE);
-      return startNamedProxy({ ...given, ...upstreamOf(flags) }, flagOf);
-    }),
-  );
+    .requiredOption('--upstream <url>', 'the real server: https://api.example.com, perhaps with a path');
+  for (const [name, { argument, meaning }] of Object.entries(UPSTREAM_FLAGS))
+    command.option(argument === undefined ? flagOf(name) : `${flagOf(name)} ${argument}`, meaning);
+  addServingFlags(command.optionsGroup('Options of serve:'));
+  command
+    .addHelpText('after', HELP)
+    .action((flags: ProxyFlags & Record<string, unknown>, own: Command) =>
+      runServing(flags, own, (given) => startNamedProxy({ ...given, ...upstreamOf(flags) }, flagOf)),
+    );
 }
 
-const INSECURE =
-  "wirefault: --upstream-insecure: the upstream's certificate is NOT checked: whoever is in between reads keys and answers\n";
-
-function upstreamOf(flags: ProxyFlags) {
-  const { upstreamTimeoutMs, onUpstreamError } = flags;
-  return {
-    upstream: flags.upstream,
-    upstreamKeyEnv: flags.upstreamKeyEnv,
-    decode: flags.decode,
-    // What isn't one of them is refused by the library.
-    onUpstreamError: onUpstreamError as OnUpstreamError | undefined,
-    upstreamCa: flags.upstreamCa,
-    upstreamCert: flags.upstreamCert,
-    upstreamKey: flags.upstreamKey,
-    upstreamInsecure: flags.upstreamInsecure,
-    upstreamTimeoutMs: upstreamTimeoutMs === undefined ? undefined : numberOf(upstreamTimeoutMs),
-  };
+function upstreamOf(flags: ProxyFlags & Record<string, unknown>): UpstreamOptions {
+  const given = Object.entries(UPSTREAM_FLAGS).flatMap(([name, { read }]) => {
+    const value = flags[name];
+    return value === undefined ? [] : [[name, read && typeof value === 'string' ? read(value) : value] as const];
+  });
+  return { upstream: flags.upstream, ...Object.fromEntries(given) };
 }

@@ -5,9 +5,10 @@ import { LANE_BY_FORMS } from '../fault/lanes.js';
 import type { ScriptWord } from '../fault/word.js';
 import { type GivenOptions, OPTION_NAMES } from '../options.js';
 import { loadScenario } from '../scenario/load.js';
-import type { FaultServer, FaultServerOptions } from '../server.js';
+import type { FaultServer, NamedOptions } from '../server.js';
 import { humanLines, jsonLines, LOG_LEVELS, type Telemetry } from '../telemetry.js';
-import { addSimpleFlags, CLI_DEFAULTS, numberOf, simpleOptionsOf } from './flags.js';
+import { addSimpleFlags, CLI_DEFAULTS, flagOf, numberOf, simpleOptionsOf } from './flags.js';
+import { wholeNumber } from './values.js';
 
 /** What `serve` and `proxy` have in common: flags to the options of the library, telemetry, signals. */
 
@@ -24,6 +25,7 @@ export interface ServingFlags {
   readonly laneIgnore?: string;
   readonly repeatLast?: boolean;
   readonly seed?: string;
+  readonly workers?: string;
   readonly randomWeights?: string;
   readonly json?: boolean;
   readonly redact: boolean;
@@ -72,7 +74,7 @@ function telemetryOf(flags: ServingFlags): Telemetry {
 }
 
 /** What a server is started with, beside what is given by flags and by the scenario. */
-export type Given = FaultServerOptions;
+export type Given = NamedOptions;
 
 /** Runs a server until a signal comes or its port is lost. `start` adds what is the command's own. */
 export async function runServing(
@@ -91,7 +93,8 @@ export async function runServing(
     lose = reject;
   });
   const scenario = flags.scenario === undefined ? {} : await loadScenario(flags.scenario);
-  const server = await start({
+  const workers = wholeNumber('--workers', flags.workers, 1) ?? 1;
+  const given: Given = {
     port: CLI_DEFAULTS.port,
     ...scenario,
     ...givenBy(flags),
@@ -104,7 +107,8 @@ export async function runServing(
       telemetry.event(event);
       if (event.type === 'listen_failed') lose(new WirefaultError('listen_failed', event.reason));
     },
-  });
+  };
+  const server = workers > 1 ? await served(workers, given, start) : await start(given);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, async () => {
       await server.close();
@@ -113,6 +117,18 @@ export async function runServing(
     });
   }
   await lost.finally(telemetry.flush);
+}
+
+/** One of several processes, or the one that they belong to. Nothing of it is loaded for a single one. */
+async function served(
+  workers: number,
+  given: Given,
+  start: (given: Given) => Promise<FaultServer>,
+): Promise<{ close(): Promise<void> }> {
+  const { isWorker, runWorker } = await import('../workers/worker.js');
+  if (isWorker()) return runWorker((more) => start({ ...given, ...more }));
+  const { runPrimary } = await import('../workers/primary.js');
+  return runPrimary({ workers, given, naming: flagOf });
 }
 
 /** Adds the flags that both commands have. */
@@ -137,6 +153,7 @@ export function addServingFlags(command: Command): void {
     .option('--random-weights <a=n,b=n>', `shares of random (default: ${weights.join(', ')})`);
   addSimpleFlags(command, OPTION_NAMES);
   command
+    .option('--workers <n>', 'processes that serve the port together, so that all cores are used (default: 1)')
     .option('--log-level <level>', `least level that is printed: ${LOG_LEVELS.join(', ')}`, 'info')
     .option('--no-control', 'no control plane (/__control and its like)')
     .option('--no-redact', 'keep keys in the journal and in captured requests')

@@ -17,7 +17,8 @@ export type Command =
   | { readonly kind: 'refuse'; readonly ms: number }
   | { readonly kind: 'journal'; readonly filter: JournalFilter; readonly follow: boolean }
   | { readonly kind: 'bytes'; readonly exchange: number; readonly of: 'request' | 'response' }
-  | { readonly kind: 'metrics' };
+  | { readonly kind: 'metrics' }
+  | { readonly kind: 'health' };
 
 /** Fields that the ledgers must have; `since`: exchanges from this number on. */
 export interface JournalFilter {
@@ -61,6 +62,7 @@ const ROUTES: readonly Route[] = [
   row('GET', '/__journal/{exchange}/request', (_, { exchange }) => bytes(exchange, 'request')),
   row('GET', '/__journal/{exchange}/response', (_, { exchange }) => bytes(exchange, 'response')),
   row('GET', '/__metrics', () => ({ kind: 'metrics' })),
+  row('GET', '/__health', () => ({ kind: 'health' })),
 ];
 
 function row(method: Route['method'], path: string, read: Route['read']): Route {
@@ -71,6 +73,11 @@ function row(method: Route['method'], path: string, read: Route['read']): Route 
 }
 
 export const CONTROL_PATHS: readonly string[] = ROUTES.map(({ method, path }) => `${method} ${path}`);
+
+/** Asked by whoever looks after the process, which may be anywhere: it tells nothing but whether it works. */
+export function isHealthCheck({ method, path }: Pick<Request, 'method' | 'path'>): boolean {
+  return method === 'GET' && path === '/__health';
+}
 
 export function isControlPath(path: string): boolean {
   return path.startsWith('/__');

@@ -1,5 +1,6 @@
-import { messageOf } from '../errors.js';
+import { messageOf, WirefaultError } from '../errors.js';
 import { errorReply, jsonReply, type Reply } from '../http/reply.js';
+import { after, type Later } from '../later.js';
 import type { Ledger } from '../proof/ledger.js';
 import type { Command, JournalFilter } from './commands.js';
 import { type ControlTarget, shownRule } from './target.js';
@@ -11,54 +12,78 @@ export type Handled =
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
   | { readonly kind: 'follow'; readonly lines: AsyncIterableIterator<string> };
 
-export function handle(command: Command, target: ControlTarget): Handled {
+export function handle(command: Command, target: ControlTarget): Later<Handled> {
+  const { rules } = target;
   switch (command.kind) {
     case 'list':
-      return reply(200, { rules: target.rules.map(shownRule), spent: target.spentRules.map(shownRule) });
+      return after(rules.list(), (listed) =>
+        after(rules.spent(), (spent) => reply(200, { rules: listed.map(shownRule), spent: spent.map(shownRule) })),
+      );
     case 'inject':
       try {
-        return reply(201, shownRule(target.inject(command.rule)));
+        return after(rules.inject(command.rule), (rule) => reply(201, shownRule(rule)));
       } catch (thrown) {
-        return { kind: 'reply', reply: errorReply(400, 'bad_control', messageOf(thrown)) };
+        return refusal(thrown);
       }
     case 'remove':
-      return target.remove(command.id)
-        ? reply(200, { removed: command.id })
-        : {
-            kind: 'reply',
-            reply: errorReply(404, 'no_rule', `there is no rule ${command.id}: it was never, or it was used up`),
-          };
-    case 'clear': {
-      const removed = target.rules.length;
-      target.clear();
-      return reply(200, { removed });
-    }
+      return after(
+        rules.remove(command.id),
+        (was): Handled =>
+          was
+            ? reply(200, { removed: command.id })
+            : {
+                kind: 'reply',
+                reply: errorReply(404, 'no_rule', `there is no rule ${command.id}: it was never, or it was used up`),
+              },
+      );
+    case 'clear':
+      return after(rules.clear(), (removed) => reply(200, { removed }));
     case 'reset':
-      return reply(200, { generation: target.reset() });
+      return after(rules.reset(), (generation) => reply(200, { generation }));
+    case 'health': {
+      const health = target.health();
+      return reply(health.state === 'away' ? 503 : 200, health);
+    }
     case 'gates':
-      return reply(200, { waiting: Object.fromEntries(target.gates) });
+      return after(target.gates, (waiting) => reply(200, { waiting: Object.fromEntries(waiting) }));
     case 'release':
-      target.release(command.gate, command.count);
-      return reply(200, { gate: command.gate, waiting: target.gates.get(command.gate) ?? 0 });
+      return after(target.release(command.gate, command.count), () =>
+        after(target.gates, (waiting) => reply(200, { gate: command.gate, waiting: waiting.get(command.gate) ?? 0 })),
+      );
     case 'refuse':
+      if (target.noRefusal !== undefined) {
+        return { kind: 'reply', reply: errorReply(409, 'refusal_impossible', target.noRefusal) };
+      }
       // The port closes once this answer is out; the caller does that.
       return reply(200, { refusedForMs: command.ms });
     case 'journal': {
-      const known = target.ledgers.filter((ledger) => matches(ledger, command.filter)).map(lineOf);
-      if (!command.follow) return { kind: 'reply', reply: ndjson(known) };
-      return { kind: 'follow', lines: following(known, command.filter, target.followLedgers()) };
+      const { filter, follow } = command;
+      return after(target.ledgers, (ledgers): Handled => {
+        const known = ledgers.filter((ledger) => matches(ledger, filter)).map(lineOf);
+        if (!follow) return { kind: 'reply', reply: ndjson(known) };
+        return { kind: 'follow', lines: following(known, filter, target.followLedgers()) };
+      });
     }
     case 'bytes': {
-      const bytes = target.bytesOf(command.exchange, command.of);
-      if (bytes) return { kind: 'bytes', bytes };
-      const why = `the bytes of exchange ${command.exchange} aren't kept: it is not settled yet, or too long ago; --capture keeps all`;
-      return { kind: 'reply', reply: errorReply(404, 'no_bytes', why) };
+      const { exchange, of } = command;
+      return after(target.bytesOf(exchange, of), (bytes): Handled => {
+        if (bytes) return { kind: 'bytes', bytes };
+        const why = `the bytes of exchange ${exchange} aren't kept: it is not settled yet, or too long ago; --capture keeps all`;
+        return { kind: 'reply', reply: errorReply(404, 'no_bytes', why) };
+      });
     }
     case 'metrics':
       return { kind: 'later', reply: target.metrics().then(metricsReply) };
     default:
       return command satisfies never;
   }
+}
+
+/** What was asked for can't be done: it is wrong, or the state that others share can't be asked. */
+export function refusal(thrown: unknown): Handled {
+  const away = !(thrown instanceof WirefaultError);
+  const reply = errorReply(away ? 503 : 400, away ? 'state_away' : 'bad_control', messageOf(thrown));
+  return { kind: 'reply', reply };
 }
 
 function reply(status: number, body: object): Handled {

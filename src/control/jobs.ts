@@ -4,10 +4,11 @@ import type { WirePlan } from '../fault/wire-plan.js';
 import { frame } from '../http/framing.js';
 import { errorReply, type Reply } from '../http/reply.js';
 import type { Request } from '../http/request.js';
+import { after, type Later } from '../later.js';
 import type { Job } from '../net/connection.js';
-import { commandOf } from './commands.js';
+import { commandOf, isHealthCheck } from './commands.js';
 import { type GuardOptions, guard } from './guard.js';
-import { handle } from './handle.js';
+import { type Handled, handle, refusal } from './handle.js';
 import type { ControlTarget } from './target.js';
 
 export interface ControlDeps {
@@ -28,7 +29,7 @@ export function controlJobs({
   options,
   target,
   emit,
-}: ControlDeps): (request: Request, client: string | undefined) => Job {
+}: ControlDeps): (request: Request, client: string | undefined) => Later<Job> {
   return (request, client) => {
     const { method, path, keepAlive, httpVersion } = request;
     const told = (status: number): void => emit({ type: 'control', method, path, status });
@@ -38,28 +39,34 @@ export function controlJobs({
       const headOnly = method === 'HEAD';
       return { plan: replyPlan(reply, { keepAlive, headOnly }), ...(onLast ? { onLast } : {}) };
     };
-    const denied = guard(request, client, options);
+    const denied = isHealthCheck(request) ? undefined : guard(request, client, options);
     if (denied) return replied(denied);
     const command = commandOf(request);
     if (!('kind' in command)) return replied(command);
     const inChunks = command.kind === 'metrics' || (command.kind === 'journal' && command.follow);
     if (inChunks && httpVersion === '1.0') return replied(NO_CHUNKS);
+    const jobOf = (handled: Handled): Job => {
+      switch (handled.kind) {
+        case 'reply':
+          return replied(
+            handled.reply,
+            command.kind === 'refuse' && target.noRefusal === undefined ? () => target.refuse(command.ms) : undefined,
+          );
+        case 'bytes':
+          told(200);
+          return { plan: bytesPlan(handled.bytes, keepAlive) };
+        case 'later':
+          told(200);
+          return { plan: headPlan('text/plain; version=0.0.4; charset=utf-8'), lines: bodyOf(handled.reply) };
+        case 'follow':
+          told(200);
+          return { plan: headPlan('application/x-ndjson'), lines: handled.lines };
+        default:
+          return handled satisfies never;
+      }
+    };
     const handled = handle(command, target);
-    switch (handled.kind) {
-      case 'reply':
-        return replied(handled.reply, command.kind === 'refuse' ? () => target.refuse(command.ms) : undefined);
-      case 'bytes':
-        told(200);
-        return { plan: bytesPlan(handled.bytes, keepAlive) };
-      case 'later':
-        told(200);
-        return { plan: headPlan('text/plain; version=0.0.4; charset=utf-8'), lines: bodyOf(handled.reply) };
-      case 'follow':
-        told(200);
-        return { plan: headPlan('application/x-ndjson'), lines: handled.lines };
-      default:
-        return handled satisfies never;
-    }
+    return after(handled instanceof Promise ? handled.catch(refusal) : handled, jobOf);
   };
 }
 

@@ -1,10 +1,13 @@
 import type { ServerEvent } from '../events.js';
-import type { Ledger } from '../proof/ledger.js';
+import type { ByteCounts } from '../proof/recorder.js';
+
+const LEVELS = ['written', 'flushed', 'acked', 'read'] as const;
 
 /** Counts of what a server did, told in Prometheus' text format. */
 export interface Metrics {
   onEvent(event: ServerEvent): void;
-  onLedger(ledger: Ledger): void;
+  /** Of an exchange that has settled. */
+  onBytes(told: ByteCounts, lost: number | null): void;
   text(now: Gauges): Promise<string>;
 }
 
@@ -17,14 +20,13 @@ export interface Gauges {
   readonly droppedLanes: number;
 }
 
-/** Labels of one series, as text in a fixed order, so that they can be keys. */
-type Tally = Map<string, { readonly labels: Readonly<Record<string, string>>; count: number }>;
+/** Counts of series, by the values of their labels. What is counted for each exchange is named when it is asked for. */
+type Tally = Map<string, Map<string, number>>;
 
-function add(tally: Tally, labels: Readonly<Record<string, string>>, count = 1): void {
-  const key = Object.values(labels).join('\0');
-  const known = tally.get(key) ?? { labels, count: 0 };
-  known.count += count;
-  tally.set(key, known);
+function add(tally: Tally, first: string, second: string, count = 1): void {
+  const series = tally.get(first) ?? new Map<string, number>();
+  series.set(second, (series.get(second) ?? 0) + count);
+  tally.set(first, series);
 }
 
 /** Positions are without number, and so would be the series: `rst@event:3` counts as `rst@event`. */
@@ -32,39 +34,72 @@ function seriesName(behavior: string): string {
   return behavior.replace(/@([a-z_]+).*$/, '@$1');
 }
 
+/** Behaviors with a position of their own each, before they are counted together. */
+const MAX_BEHAVIORS = 1000;
+
+function joined(exchanges: Tally): Tally {
+  const named: Tally = new Map();
+  for (const [behavior, outcomes] of exchanges) {
+    for (const [outcome, count] of outcomes) add(named, seriesName(behavior), outcome, count);
+  }
+  return named;
+}
+
 export function metricsOf(): Metrics {
-  const exchanges: Tally = new Map();
+  let exchanges: Tally = new Map();
   const bytes: Tally = new Map();
   const requests: Tally = new Map();
   let lostLines = 0;
 
   return {
     onEvent: (event) => {
-      if (event.type === 'result') add(exchanges, { behavior: seriesName(event.behavior), outcome: event.outcome });
-      if (event.type === 'request') add(requests, { kind: 'scripted' });
-      if (event.type === 'auxiliary' || event.type === 'rejected' || event.type === 'control') {
-        add(requests, { kind: event.type });
+      switch (event.type) {
+        case 'request':
+          add(requests, 'scripted', '');
+          break;
+        case 'result':
+          add(exchanges, event.behavior, event.outcome);
+          if (exchanges.size > MAX_BEHAVIORS) exchanges = joined(exchanges);
+          break;
+        case 'auxiliary':
+        case 'rejected':
+        case 'control':
+          add(requests, event.type, '');
+          break;
+        case 'journal_failed':
+          lostLines = event.lostLines;
+          break;
+        default:
       }
-      if (event.type === 'journal_failed') lostLines = event.lostLines;
     },
-    onLedger: (ledger) => {
-      for (const [level, count] of Object.entries(ledger.bytes)) {
-        if (typeof count === 'number') add(bytes, { level }, count);
+    onBytes: (told, lost) => {
+      for (const level of LEVELS) {
+        const count = told[level];
+        if (count !== null) add(bytes, level, '', count);
       }
-      if (ledger.lost) add(bytes, { level: 'lost' }, ledger.lost);
+      if (lost) add(bytes, 'lost', '', lost);
     },
     text: async (now) => {
       const { Counter, Gauge, Registry } = await import('prom-client');
       const registry = new Registry();
-      const counter = (name: string, help: string, labelNames: string[], tally: Tally): void => {
-        const made = new Counter({ name: `wirefault_${name}`, help, labelNames, registers: [registry] });
-        for (const { labels, count } of tally.values()) made.inc(labels, count);
+      const counter = (name: string, help: string, labelNames: readonly string[], tally: Tally): void => {
+        const made = new Counter({
+          name: `wirefault_${name}`,
+          help,
+          labelNames: [...labelNames],
+          registers: [registry],
+        });
+        for (const [first, series] of tally) {
+          for (const [second, count] of series) {
+            made.inc(Object.fromEntries(labelNames.map((label, n) => [label, n === 0 ? first : second])), count);
+          }
+        }
       };
       const gauge = (name: string, help: string, value: number): void => {
         new Gauge({ name: `wirefault_${name}`, help, registers: [registry] }).set(value);
       };
       counter('requests_total', 'Requests, by what they were for', ['kind'], requests);
-      counter('exchanges_total', 'Exchanges that have ended', ['behavior', 'outcome'], exchanges);
+      counter('exchanges_total', 'Exchanges that have ended', ['behavior', 'outcome'], joined(exchanges));
       counter('answer_bytes_total', 'Bytes of answers, by how sure they are', ['level'], bytes);
       gauge('open_connections', 'Connections that are open', now.openConnections);
       gauge('rules', 'Rules in force', now.rules);

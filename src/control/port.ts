@@ -1,12 +1,13 @@
 import { replyPlan } from '../fault/reply-plan.js';
 import { errorReply } from '../http/reply.js';
 import type { Request } from '../http/request.js';
+import type { Later } from '../later.js';
 import type { Handler, Job } from '../net/connection.js';
 import { CONTROL_PATHS, isControlPath } from './commands.js';
 
 /** The handler of a port that has nothing but the control plane. */
 export function controlHandler(
-  control: (request: Request, clientAddress: string | undefined) => Job,
+  control: (request: Request, clientAddress: string | undefined) => Later<Job>,
   clientAddress: string | undefined,
 ): Handler {
   return {

@@ -13,13 +13,21 @@ interface Maker<T> {
   patch(item: T, path: string, value: unknown): T;
 }
 
+/** The roles that `where` names; `undefined` for any. */
+export function rolesOf({ role }: Where): readonly Role[] | undefined {
+  return typeof role === 'string' ? [role] : role;
+}
+
+/** Whether an item is one of those of which `where` may mean the nth. */
+export function isMeant(item: Item, where: Where): boolean {
+  const { name } = where;
+  return (rolesOf(where)?.includes(item.role) ?? true) && (name === undefined || item.name === name);
+}
+
 /** The places in `list` of what `where` means, in order. */
-function placesOf(list: readonly Item[], { role, name, nth }: Where): number[] {
-  const roles: readonly Role[] | undefined = typeof role === 'string' ? [role] : role;
-  const all = list.flatMap((item, at) => {
-    const meant = (roles === undefined || roles.includes(item.role)) && (name === undefined || item.name === name);
-    return meant ? [at] : [];
-  });
+function placesOf(list: readonly Item[], where: Where): number[] {
+  const { nth } = where;
+  const all = list.flatMap((item, at) => (isMeant(item, where) ? [at] : []));
   if (nth === undefined) return all;
   const one = all.at(nth > 0 ? nth - 1 : nth);
   return one === undefined ? [] : [one];

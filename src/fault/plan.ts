@@ -34,13 +34,17 @@ export type AssembleInput = Omit<PlanInput, 'dialect' | 'context'> & {
   readonly context: Pick<AnswerContext, 'request' | 'chunkSize'> & { readonly stamps: Pick<Stamps, 'httpDate'> };
 };
 
-/** An answer before its framing: parts that become chunks where the framing has any. */
-export interface Body {
+/** What an answer says of its body. */
+export interface Headed {
   readonly status: number;
   readonly headers: Head['headers'];
-  readonly parts: readonly Marked[];
   /** An event stream, whether or not it says so. */
   readonly stream: boolean;
+}
+
+/** An answer before its framing: parts that become chunks where the framing has any. */
+export interface Body extends Headed {
+  readonly parts: readonly Marked[];
   /** Layers of the fault that have no place in it. */
   readonly unapplied: readonly string[];
 }
@@ -62,7 +66,7 @@ function streamLayers({ events, sse }: FaultSpec): string[] {
 }
 
 /** What a fault does to chunks, which not every answer has. */
-function chunkLayer({ framing = {} }: FaultSpec): string[] {
+export function chunkLayer({ framing = {} }: FaultSpec): string[] {
   const { chunks, extension, sizes, trailers, last } = framing;
   return [chunks, extension, sizes, trailers, last].some((value) => value !== undefined) ? ['framing'] : [];
 }
@@ -128,20 +132,21 @@ function told(shape: TurnShape, input: PlanInput): Body {
 }
 
 /** The streams and the JSON bodies of a lying server change places in its headers. */
-function typed(body: Body, fault: FaultSpec): Body {
+function typed<T extends Headed>(body: T, fault: FaultSpec): T {
   if (fault.head?.contentType !== 'swapped') return body;
   const type = body.stream ? JSON_TYPE : STREAM_TYPE;
   const headers = body.headers.map(([name, value]) => [name, /^content-type$/i.test(name) ? type : value] as const);
   return { ...body, headers };
 }
 
-function framingOf({ stream }: Body, { fault, chunkedAllowed }: AssembleInput): Framing {
+function framingOf({ stream }: Headed, { fault, chunkedAllowed }: AssembleInput): Framing {
   const chunks = chunkedAllowed && (fault.head?.version ?? '1.1') !== '1.0';
   const kind = fault.framing?.kind ?? (stream ? 'chunked' : 'content_length');
   return kind === 'chunked' && !chunks ? 'until_close' : kind;
 }
 
-function bytesOf({ text: written, hex = '' }: Splice): Buffer {
+/** What a splice puts in. */
+export function bytesOf({ text: written, hex = '' }: Splice): Buffer {
   return Buffer.concat([Buffer.from(written ?? ''), Buffer.from(hex, 'hex')]);
 }
 
@@ -179,6 +184,21 @@ function endedAt(parts: readonly Marked[], cut: Cut): readonly Marked[] {
   return takeParts(parts, offsetOrThrow(cut.at, joinMarked(parts)));
 }
 
+/** The head of an answer, and how its body is framed. */
+export function headOf(told: Headed, input: AssembleInput): Head {
+  const { fault } = input;
+  const { status, headers, stream } = typed(told, fault);
+  const framing = framingOf(told, input);
+  const encoding = fault.encoding ?? (input.gzip && stream ? 'gzip' : undefined);
+  return {
+    status,
+    headers: encoding ? withEncoding(headers) : headers,
+    framing,
+    keepAlive: input.keepAlive && framing !== 'until_close',
+    form: fault.head && datedHead(fault.head, (laterMs) => input.context.stamps.httpDate(laterMs)),
+  };
+}
+
 function withEncoding(headers: Head['headers']): Head['headers'] {
   const at = headers.findIndex(([name]) => name.toLowerCase() === 'content-type') + 1;
   return [...headers.slice(0, at), ['Content-Encoding', 'gzip'] as const, ...headers.slice(at)];
@@ -208,10 +228,9 @@ export function compile(input: PlanInput): WirePlan {
 }
 
 /** The same from the bytes of the events on, for an answer that was told by somebody else. */
-export function assemble(told: Body, input: AssembleInput): WirePlan {
+export function assemble(body: Body, input: AssembleInput): WirePlan {
   const { fault } = input;
   const { cut, splice = [] } = fault;
-  const body = typed(told, fault);
   const whole = splicedParts(
     body.parts,
     splice.filter(({ layer }) => layer !== 'wire'),
@@ -219,14 +238,8 @@ export function assemble(told: Body, input: AssembleInput): WirePlan {
   const ended = cut?.teardown === 'eof' ? endedAt(whole, cut) : whole;
   const encoding = fault.encoding ?? (input.gzip && body.stream ? 'gzip' : undefined);
   const parts = encoding ? encoded(ended, encoding) : ended;
-  const framing = framingOf(body, input);
-  const head: Head = {
-    status: body.status,
-    headers: encoding ? withEncoding(body.headers) : body.headers,
-    framing,
-    keepAlive: input.keepAlive && framing !== 'until_close',
-    form: fault.head && datedHead(fault.head, (laterMs) => input.context.stamps.httpDate(laterMs)),
-  };
+  const head = headOf(body, input);
+  const { framing } = head;
   const chunkEnds = framing === 'chunked' ? chunkEndsOf(input, parts) : undefined;
   const framed = frame(head, parts, { ...fault.framing, ...(chunkEnds ? { chunkEnds } : {}) });
   const answer = splice.filter(({ layer }) => layer === 'wire').reduce(splicedAt, framed);

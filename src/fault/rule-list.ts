@@ -50,7 +50,11 @@ export interface RuleList {
   /** The rule that a request meets, not yet taken; `unsure`: one before it can't be tested yet. */
   find(met: Met): Found;
   /** Counts a hit, and ends the rule if it was its last. */
-  take(found: FoundRule): void;
+  take(found: Pick<FoundRule, 'rule' | 'key'>): void;
+  /** The last request with a key that a rule has met, if it has met one. */
+  known(id: number, value: string): Pick<KeyUse, 'nth' | 'since'> | undefined;
+  /** Keeps why a request did not match. */
+  miss(id: number, miss: Miss): void;
 }
 
 export interface FoundRule {
@@ -91,6 +95,18 @@ interface State extends Rule {
   readonly keys: LRUCache<string, { nth: number; readonly since: Date }>;
 }
 
+/** Why a rule with keys that it has none left for is not met. */
+export const USED_UP = 'it was used up by other keys';
+
+export function notBelow(drawn: number, probability: number): string {
+  return `drawn ${drawn.toFixed(3)}, not below ${probability}`;
+}
+
+/** What a rule with a probability draws for an attempt. */
+export function drawnFor(seed: number, id: number, lane: string, attempt: number): number {
+  return seedrandom.alea(drawSeed(seed, `rule ${id}/${lane}`, attempt))();
+}
+
 /** `nowMs` is a clock that never goes back. */
 export function ruleList(seed: number, nowMs: () => number = () => performance.now()): RuleList {
   let rules: State[] = [];
@@ -119,11 +135,11 @@ export function ruleList(seed: number, nowMs: () => number = () => performance.n
     if (why === undefined && value !== undefined) {
       // The first request with a key decided for all of them.
       if (rule.keys.has(value)) return undefined;
-      if (rule.left === 0) return 'it was used up by other keys';
+      if (rule.left === 0) return USED_UP;
     }
     if (why !== undefined || rule.spec.probability === undefined) return why;
-    const drawn = seedrandom.alea(drawSeed(seed, `rule ${rule.id}/${lane}`, attempt))();
-    return drawn < rule.spec.probability ? undefined : `drawn ${drawn.toFixed(3)}, not below ${rule.spec.probability}`;
+    const drawn = drawnFor(seed, rule.id, lane, attempt);
+    return drawn < rule.spec.probability ? undefined : notBelow(drawn, rule.spec.probability);
   }
 
   function find(met: Met): Found {
@@ -133,10 +149,14 @@ export function ruleList(seed: number, nowMs: () => number = () => performance.n
       const why = whyNot(rule, met);
       if (why === undefined) return foundRule(rule, met);
       if (!met.whole) continue;
-      rule.misses.unshift({ lane: met.lane, attempt: met.attempt, path: met.facts?.path ?? '', why });
-      rule.misses.length = Math.min(rule.misses.length, MAX_MISSES);
+      keepMiss(rule, { lane: met.lane, attempt: met.attempt, path: met.facts?.path ?? '', why });
     }
     return { kind: 'none' };
+  }
+
+  function keepMiss(rule: State, miss: Miss): void {
+    rule.misses.unshift(miss);
+    rule.misses.length = Math.min(rule.misses.length, MAX_MISSES);
   }
 
   function foundRule(rule: State, { facts }: Met): FoundRule {
@@ -180,6 +200,11 @@ export function ruleList(seed: number, nowMs: () => number = () => performance.n
       rule.left--;
       // One with keys still answers those that it knows.
       if (rule.left === 0 && !key) end(rule);
+    },
+    known: (id, value) => rules.find((rule) => rule.id === id)?.keys.get(value),
+    miss: (id, miss) => {
+      const rule = rules.find((known) => known.id === id);
+      if (rule) keepMiss(rule, miss);
     },
   };
 }

@@ -56,11 +56,37 @@ export function templateOf(compile: (stamps: Stamps) => WirePlan): PlanTemplate 
 
 /** The plan with the stamps of (`seed`, `now`): the same bytes as compiling it with them. */
 export function stamp(template: PlanTemplate, seed: string, now: Date): WirePlan {
-  const bytes = Buffer.from(template.plan.bytes);
+  const bytes = copyOf(template.plan.bytes);
   const write = stampWriter(seed, now);
   for (const { recipe, offsets } of template.slots) {
     const text = write(recipe);
-    for (const at of offsets) bytes.write(text, at, 'latin1');
+    if (text.length > codes.length) codes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) codes[i] = text.charCodeAt(i);
+    for (const at of offsets) overwrite(bytes, at, text.length);
   }
   return { ...template.plan, bytes };
+}
+
+/** The stamp that is being written. Stamps are ASCII, and short: a call out of JavaScript costs more than this loop. */
+let codes = new Uint8Array(64);
+
+function overwrite(bytes: Buffer, at: number, length: number): void {
+  for (let i = 0; i < length; i++) bytes[at + i] = codes[i] ?? 0;
+}
+
+/** Node's own pool is for 4 KiB at most; memory of its own for each answer costs more than copying it. */
+const SLAB_BYTES = 262_144;
+let slab = Buffer.alloc(0);
+let used = 0;
+
+function copyOf(bytes: Buffer): Buffer {
+  if (bytes.length > SLAB_BYTES / 8) return Buffer.from(bytes);
+  if (used + bytes.length > slab.length) {
+    slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+    used = 0;
+  }
+  const copy = slab.subarray(used, used + bytes.length);
+  used += bytes.length;
+  copy.set(bytes);
+  return copy;
 }

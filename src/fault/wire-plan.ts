@@ -41,6 +41,8 @@ export interface WirePlan {
   readonly unapplied: readonly string[];
   /** What becomes of the connection once the answer is through. */
   readonly idle?: IdlePlan;
+  /** The recording that was answered from, and how it was found. */
+  readonly replayed?: { readonly recording: string; readonly by: 'fingerprint' | 'order' };
 }
 
 /** What happens on the connection behind an answer. */

@@ -9,6 +9,8 @@ import type { Encoding } from './forms.js';
 
 // Magic, deflate, no flags, no time, no extra flags, Unix.
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
+/** CRC and length. */
+const TRAILER_BYTES = 8;
 /** An empty final block with static codes (RFC 1951, section 3.2.6). */
 const FINAL_BLOCK = Buffer.from([3, 0]);
 
@@ -21,21 +23,41 @@ function deflated(part: Marked, prefix: Buffer): Marked {
   return { bytes, marks };
 }
 
-/** The parts as one gzip stream. The end of the stream is a part of its own. */
-export function gzipped(all: readonly Marked[]): Marked[] {
-  // What a cut has emptied leaves no trace: even nothing deflates to five bytes.
-  const parts = all.filter((part) => part.bytes.length > 0);
-  const body = Buffer.concat(parts.map((part) => part.bytes));
-  const trailer = Buffer.alloc(8);
-  trailer.writeUInt32LE(crc32(body), 0);
-  trailer.writeUInt32LE(body.length % 2 ** 32, 4);
-  const end = Buffer.concat([...(parts.length === 0 ? [HEADER] : []), FINAL_BLOCK, trailer]);
-  return [...parts.map((part, n) => deflated(part, n === 0 ? HEADER : Buffer.alloc(0))), { bytes: end, marks: [] }];
+/** A gzip stream of parts that come one after the other; none of them is empty. Its end is a part of its own. */
+export function gzipper(): { part(part: Marked): Marked; end(): Marked } {
+  let crc = 0;
+  let length = 0;
+  const prefix = (): Buffer => (length === 0 ? HEADER : Buffer.alloc(0));
+  return {
+    part: (part) => {
+      const packed = deflated(part, prefix());
+      crc = crc32(part.bytes, crc);
+      length += part.bytes.length;
+      return packed;
+    },
+    end: () => {
+      const trailer = Buffer.alloc(TRAILER_BYTES);
+      trailer.writeUInt32LE(crc, 0);
+      trailer.writeUInt32LE(length % 2 ** 32, 4);
+      return { bytes: Buffer.concat([prefix(), FINAL_BLOCK, trailer]), marks: [] };
+    },
+  };
 }
 
-const TRAILER_BYTES = 8;
+/** The parts as one gzip stream. */
+export function gzipped(all: readonly Marked[]): Marked[] {
+  const stream = gzipper();
+  // What a cut has emptied leaves no trace: even nothing deflates to five bytes.
+  return [...all.filter((part) => part.bytes.length > 0).map(stream.part), stream.end()];
+}
+
 /** Neither a gzip header nor padding (RFC 1952, section 2.2: only another member may follow). */
-const EXTRA = Buffer.from('behind the end of the gzip stream');
+export const EXTRA: Marked = { bytes: Buffer.from('behind the end of the gzip stream'), marks: [] };
+
+/** The end of a gzip stream without its last bytes. */
+export function withoutTrailer(end: Marked): Marked {
+  return takeMarked(end, end.bytes.length - TRAILER_BYTES);
+}
 
 /** The parts as `encoding` sends them. */
 export function encoded(parts: readonly Marked[], encoding: Encoding): Marked[] {
@@ -47,11 +69,9 @@ export function encoded(parts: readonly Marked[], encoding: Encoding): Marked[] 
       return takeParts(all, Math.floor(all.reduce((sum, { bytes }) => sum + bytes.length, 0) / 2));
     }
     case 'gzip_no_trailer':
-      return gzipped(parts).map((part, n, all) =>
-        n === all.length - 1 ? takeMarked(part, part.bytes.length - TRAILER_BYTES) : part,
-      );
+      return gzipped(parts).map((part, n, all) => (n === all.length - 1 ? withoutTrailer(part) : part));
     case 'gzip_extra':
-      return [...gzipped(parts), { bytes: EXTRA, marks: [] }];
+      return [...gzipped(parts), EXTRA];
     case 'gzip_lie':
       return [...parts];
     default:

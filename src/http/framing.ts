@@ -119,7 +119,8 @@ function chunk(piece: Marked, size: string): Marked {
   return { bytes: Buffer.concat([line, piece.bytes, latin1('\r\n')]), marks };
 }
 
-function lastChunk({ last = 'whole', trailers = [], extension = '' }: BodyForm): Marked[] {
+/** What ends a chunked body; nothing where the form has none. */
+export function lastChunk({ last = 'whole', trailers = [], extension = '' }: BodyForm): Marked[] {
   if (last === 'none') return [];
   const fields = trailers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   const bytes = latin1(`0${extension}\r\n${fields}${last === 'whole' ? '\r\n' : ''}`);

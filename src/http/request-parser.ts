@@ -1,6 +1,6 @@
 import { HTTPParser } from 'http-parser-js';
 import { CHUNK_LINE, watchLines } from './line-parser.js';
-import type { BadRequest, Request, RequestHead } from './request.js';
+import { type BadRequest, type Request, type RequestHead, requestOf } from './request.js';
 
 /**
  * Bytes in, requests out: http-parser-js with the strictness of RFC 9112 where it is lenient (measured on 0.5.10).
@@ -28,7 +28,9 @@ export interface ParserEvents {
 export interface RequestParser {
   feed(bytes: Buffer): void;
   /** Whether a request has begun and is not complete. Blank lines between requests begin none (RFC 9112, section 2.2). */
-  readonly midRequest: boolean;
+  midRequest(): boolean;
+  /** What was fed of the request that is being parsed, and all behind it; where bytes are kept. */
+  taken(): Buffer;
 }
 
 /** Extensions of a chunk's size line are ignored, but not without limit (RFC 9112, section 7.1.1). */
@@ -139,11 +141,8 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
 
   parser[HTTPParser.kOnMessageComplete] = () => {
     if (!head) return;
-    const request: Request = {
-      ...head,
-      ...(limits.keepRaw ? { raw: raw.take(lines.offset) } : {}),
-      body: body.length === 1 && body[0] ? body[0] : Buffer.concat(body),
-    };
+    const whole = body.length === 1 && body[0] ? body[0] : Buffer.concat(body);
+    const request = requestOf(head, whole, limits.keepRaw ? raw.take(lines.offset) : undefined);
     head = undefined;
     body = [];
     bodyBytes = 0;
@@ -180,9 +179,8 @@ export function requestParser(limits: ParserLimits, events: ParserEvents): Reque
 
   return {
     feed,
-    get midRequest() {
-      return midRequest();
-    },
+    midRequest,
+    taken: raw.left,
   };
 }
 
@@ -203,6 +201,8 @@ function rawKeeper() {
       from = offset;
       return whole;
     },
+    /** What wasn't taken; while the current bytes are fed. */
+    left: (): Buffer => Buffer.concat([...parts, current.subarray(from)]),
     end: () => {
       if (from < current.length) parts.push(current.subarray(from));
     },

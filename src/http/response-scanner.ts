@@ -52,10 +52,11 @@ export interface ResponseScanner {
   feed(bytes: Buffer): void;
   /** The server has ended its side: whether the answer is whole, perhaps by that. */
   finish(): boolean;
-  readonly head: ResponseHead | undefined;
+  /** As methods, as in all that is made for each exchange: a getter in an object literal makes a hidden class each time. */
+  head(): ResponseHead | undefined;
   /** Offset behind the answer; `undefined` while it isn't whole. */
-  readonly end: number | undefined;
-  readonly broken: string | undefined;
+  end(): number | undefined;
+  broken(): string | undefined;
 }
 
 /** The answer is whole; what comes is not a part of it. */
@@ -175,15 +176,9 @@ export function responseScanner(method: string, events: ResponseEvents): Respons
       if (end === undefined && head?.framing === 'until_close' && broken === undefined) complete(base);
       return end !== undefined;
     },
-    get head() {
-      return head;
-    },
-    get end() {
-      return end;
-    },
-    get broken() {
-      return broken;
-    },
+    head: () => head,
+    end: () => end,
+    broken: () => broken,
   };
 }
 

@@ -93,6 +93,12 @@ export function routeHead(head: RequestHead, options: { readonly apiKey: string 
   return known ? found.serves.turn : undefined;
 }
 
+/** The protocol that a request for an answer on this path speaks. */
+export function protocolOfPath(method: string, path: string): Protocol | undefined {
+  const found = ROUTES.find((known) => known.method === method && known.pattern.test(path));
+  return found && 'turn' in found.serves ? found.serves.turn : undefined;
+}
+
 /** Proxies send the whole URL as the target (RFC 9112, section 3.2.2). */
 function pathOf({ path }: RequestHead): string {
   const absolute = /^https?:\/\/[^/]*(.*)$/i.exec(path);

@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net';
 import { replyPlan } from '../fault/reply-plan.js';
 import type { WirePlan } from '../fault/wire-plan.js';
+import type { KnownHeads } from '../http/known-heads.js';
 import { badRequestReply } from '../http/reply.js';
 import type { BadRequest, Request, RequestHead } from '../http/request.js';
 import { type ParserLimits, type RequestParser, requestParser } from '../http/request-parser.js';
+import type { Later } from '../later.js';
 import type { ConnectionRecorder, ExchangeRecorder } from '../proof/recorder.js';
 import { leaveUnread, readExactly, readOn } from './exact-read.js';
 import { type IdleEvent, type IdleWatch, watchIdle } from './idle.js';
@@ -18,7 +20,7 @@ import { type Playback, type PlayEnd, type PlayHooks, play } from './player.js';
 export interface Job {
   readonly plan: WirePlan;
   /** Plays what comes from somewhere else, instead of the plan; the end tells the plan that it came to be. */
-  play?(socket: Socket, hooks: PlayHooks): Playback;
+  readonly play?: ((socket: Socket, hooks: PlayHooks) => Playback) | undefined;
   /** Lines that follow the plan, as they come; the plan ends in silence then. */
   readonly lines?: AsyncIterableIterator<string>;
   onLast?(): void;
@@ -37,12 +39,12 @@ export interface EarlyJob extends Job {
 /** What is done about a request whose head has come: read on, read on without the 100 that it waits for, or answer now. */
 export type HeadDecision = 'read' | 'withhold' | Job;
 
-/** Who decides what the requests of a connection get. */
+/** Who decides what the requests of a connection get. What is decided later is waited for; promises never reject. */
 export interface Handler {
   /** Asked when a connection is accepted, and at the first byte of each later request. */
-  early(): EarlyJob | undefined;
-  head(head: RequestHead): HeadDecision;
-  request(request: Request): Job;
+  early(): Later<EarlyJob | undefined>;
+  head(head: RequestHead): Later<HeadDecision>;
+  request(request: Request): Later<Job>;
 }
 
 export interface ConnectionDeps {
@@ -51,6 +53,7 @@ export interface ConnectionDeps {
   readonly requestTimeoutMs: number;
   readonly recorder: ConnectionRecorder;
   readonly handler: Handler;
+  readonly heads: KnownHeads;
   readonly timeScale: PlayHooks['timeScale'];
   readonly gate: PlayHooks['gate'];
   onBad(bad: BadRequest): void;
@@ -71,6 +74,8 @@ const MAX_QUEUED = 16;
  */
 const LINGER_MS = 1000;
 const MAX_LINGER_MS = 30_000;
+
+const CUT_SHORT: BadRequest = { status: 400, reason: 'the connection ended inside a request' };
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 
@@ -109,50 +114,138 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   let unread = false;
   let clientEnded = false;
   let continueWanted = false;
+  /** What came while a decision is waited for on which it depends what is made of it. */
+  let held: Buffer[] | undefined;
+  /** The decision about a head that is parsed for the second time, now that there is one. */
+  let decided: HeadDecision | undefined;
+  /** An answer is being decided on. */
+  let deciding = false;
+  /** Who ends what was decided on too late. */
+  let goneBy: PlayEnd['how'] = 'client_closed';
 
-  socket.on('data', (bytes) => {
+  socket.on('data', onData);
+
+  function onData(bytes: Buffer): void {
     if (closing) {
       // Read and dropped. A client that reads only once it has sent everything is given the time for that.
       if (performance.now() < lingerEndMs) lingerTimer?.refresh();
       return;
     }
-    if (!parser && !playback && queue.length === 0 && !isBlank(bytes) && begun(bytes)) return;
+    if (held) {
+      held.push(bytes);
+      return;
+    }
+    if (!parser && !playback && !deciding && queue.length === 0 && !isBlank(bytes) && begun(bytes)) return;
     parse(bytes);
     next();
-  });
+  }
 
   /** Whether the first bytes of a request get something before it is looked at. */
   function begun(bytes: Buffer): boolean {
     if (idle?.onRequest()) return true;
     const job = handler.early();
+    if (job instanceof Promise) {
+      hold(job, (later) => {
+        if (later) beginEarly(later, bytes.length);
+        else more(bytes);
+        return later === undefined;
+      });
+      return true;
+    }
     if (!job) return false;
     startEarly(job, bytes.length);
     return true;
   }
 
+  /** Nothing is made of what comes until there is a decision. `then` tells whether the connection is read on. */
+  function hold<T>(later: Promise<T>, then: (decision: T) => boolean): void {
+    held = [];
+    socket.pause();
+    void later.then((decision) => {
+      const came = held ?? [];
+      held = undefined;
+      if (!then(decision)) return;
+      for (const bytes of came) more(bytes);
+      if (held || socket.destroyed) return;
+      if (clientEnded && parser?.midRequest()) refuse(CUT_SHORT);
+      if (queue.length < MAX_QUEUED && !unread) socket.resume();
+      next();
+    });
+  }
+
+  /** Bytes that were held. */
+  function more(bytes: Buffer): void {
+    if (held) held.push(bytes);
+    else if (!closing && !socket.destroyed) parse(bytes);
+  }
+
+  /** Of a decision that may have come too late. */
+  function beginEarly(job: EarlyJob, read: number): void {
+    if (closing || socket.destroyed) abandon(job, goneBy, read);
+    else startEarly(job, read);
+  }
+
   function parse(bytes: Buffer): void {
+    const known = parser ? undefined : deps.heads.request(bytes);
+    if (known && decided === undefined) {
+      takeKnown(known, bytes);
+      return;
+    }
+    const fresh = !parser;
+    let first: Request | undefined;
     // The parser lives only while it is needed: 10,000 stalled connections keep none.
     parser ??= requestParser(deps.limits, {
       onHead: (head) => decide(head),
       onRequest: (request) => {
-        continueWanted = false;
-        disarm();
-        enqueue({ kind: 'request', request });
+        first = request;
+        takeWhole(request);
       },
       onBad: refuse,
     });
-    parser.feed(bytes);
-    // A refusal has ended the parser already.
-    if (parser?.midRequest) arm();
-    else {
+    const feeding = parser;
+    feeding.feed(bytes);
+    if (held) {
+      const again = feeding.taken();
       parser = undefined;
       disarm();
+      held.unshift(again);
+      return;
     }
+    // A refusal has ended the parser already.
+    if (parser?.midRequest()) {
+      arm();
+      return;
+    }
+    if (fresh && first && parser) deps.heads.learn(bytes, first);
+    parser = undefined;
+    disarm();
+  }
+
+  function takeWhole(request: Request): void {
+    continueWanted = false;
+    disarm();
+    enqueue({ kind: 'request', request });
+  }
+
+  function takeKnown(request: Request, bytes: Buffer): void {
+    if (decide(request)) takeWhole(request);
+    // Decided later: then it is looked at once more.
+    else held?.unshift(bytes);
   }
 
   /** Whether the parser shall go on. */
   function decide(head: RequestHead): boolean {
-    const decision = handler.head(head);
+    const decision = decided ?? handler.head(head);
+    decided = undefined;
+    if (decision instanceof Promise) {
+      // The head is parsed once more, with what was decided.
+      hold(decision, (later) => {
+        decided = later;
+        if (typeof later === 'object' && (closing || socket.destroyed)) abandon(later, goneBy, 0);
+        return true;
+      });
+      return false;
+    }
     if (decision === 'read') continueWanted = head.expectsContinue;
     if (typeof decision === 'string') return true;
     stopReading();
@@ -162,7 +255,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
 
   socket.on('end', () => {
     clientEnded = true;
-    if (parser?.midRequest) refuse({ status: 400, reason: 'the connection ended inside a request' });
+    if (parser?.midRequest()) refuse(CUT_SHORT);
     playback?.clientEnded();
     next();
   });
@@ -209,12 +302,12 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   }
 
   function next(): void {
-    if (playback || socket.destroyed) return;
+    if (playback || deciding || socket.destroyed) return;
     const item = queue.shift();
-    if (queue.length < MAX_QUEUED && !unread) socket.resume();
+    if (queue.length < MAX_QUEUED && !unread && !held) socket.resume();
     switch (item?.kind) {
       case 'request':
-        start(handler.request(item.request), item.request.keepAlive);
+        answer(item.request);
         break;
       case 'unread':
         start(item.job, false);
@@ -224,12 +317,28 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
         start({ plan: replyPlan(badRequestReply(item.bad), { keepAlive: false }) }, false);
         break;
       case undefined:
+        if (held) break;
         if (closing || clientEnded) finish();
         else invite();
         break;
       default:
         item satisfies never;
     }
+  }
+
+  function answer(request: Request): void {
+    const job = handler.request(request);
+    if (!(job instanceof Promise)) {
+      start(job, request.keepAlive);
+      return;
+    }
+    deciding = true;
+    idle?.stop();
+    void job.then((later) => {
+      deciding = false;
+      if (socket.destroyed) abandon(later, goneBy, 0);
+      else start(later, request.keepAlive);
+    });
   }
 
   /** The client holds its body back until it is asked for. An interim answer belongs to no plan. */
@@ -269,8 +378,10 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
         next();
       },
     };
-    playback = job.play ? job.play(socket, hooks) : play(socket, job.plan, hooks);
-    if (clientEnded) playback.clientEnded();
+    const playing = job.play ? job.play(socket, hooks) : play(socket, job.plan, hooks);
+    playback = playing;
+    if (clientEnded) playing.clientEnded();
+    playing.begin();
   }
 
   /** What this connection sends is left to the kernel. */
@@ -287,7 +398,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     if (!unread) return;
     // As a read would tell it; but with bytes before it Node reads a reset as an end (measured).
     if (state === 'gone') socket.destroy(new Error('the client has reset the connection'));
-    else if (playback?.silent) readRest();
+    else if (playback?.silent()) readRest();
   }
 
   function readRest(): void {
@@ -325,6 +436,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
 
   /** Ends a job whose turn will never come. */
   function abandon(job: Job, how: PlayEnd['how'], requestBytes: number): void {
+    void job.lines?.return?.();
     job.onEnd?.({ how, reached: undefined, flushedBytes: 0 }, deps.recorder.exchange(), requestBytes);
   }
 
@@ -338,7 +450,8 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     parser = undefined;
     disarm();
     forget(how);
-    if (!unread) socket.resume();
+    goneBy = how;
+    if (!unread && !held) socket.resume();
   }
 
   /** Sends FIN after what was written, and reads on for a while. */
@@ -353,11 +466,17 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   }
 
   const first = handler.early();
-  if (first) startEarly(first, 0);
+  if (first instanceof Promise) {
+    hold(first, (job) => {
+      if (job) beginEarly(job, 0);
+      return job === undefined;
+    });
+  } else if (first) startEarly(first, 0);
   else socket.resume();
 
   return {
     destroy: () => {
+      goneBy = 'server_closed';
       giveUp?.('server_closed');
       playback?.abort('server');
       forget('server_closed');

@@ -34,9 +34,15 @@ export interface PlayHooks {
   readonly timeScale: number;
 }
 
-export interface Playback {
+export interface Playback extends Playing {
+  /** Begins the play; not done by itself, since hooks may look at the playback. */
+  begin(): void;
+}
+
+/** What is being played. */
+export interface Playing {
   /** Nothing more comes until the client or the server ends it. */
-  readonly silent: boolean;
+  silent(): boolean;
   /** The client will send nothing more. It may still read; but silence has nobody to be silent to. */
   clientEnded(): void;
   /** Ends the play at once; `by` is who made it end. */
@@ -210,12 +216,9 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   }
 
   const waitingFor = (kind: Teardown): boolean => reached?.op === 'teardown' && reached.kind === kind;
-  // Hooks may look at the playback, so nothing happens before it is in the caller's hands.
-  queueMicrotask(run);
   return {
-    get silent() {
-      return waitingFor('stall') || waitingFor('half_close');
-    },
+    begin: run,
+    silent: () => waitingFor('stall') || waitingFor('half_close'),
     clientEnded: () => {
       clientHasEnded = true;
       if (waitingFor('stall')) end('client_closed');

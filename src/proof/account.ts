@@ -52,6 +52,7 @@ export interface Account {
   readonly selection: Selection;
   readonly generation: number;
   readonly droppedLanes: number;
+  readonly state?: 'shared' | 'local' | undefined;
   /** Counts whole answers by their key; returns the count with this one. */
   countDelivered(key: string, whole: boolean): number;
   readonly plan: WirePlan;
@@ -88,10 +89,11 @@ export function ledgerOf(account: Account): Ledger {
       scripted,
       behavior,
       source: selection.kind === 'behavior' ? selection.source : 'script',
-      ...ruleOf(selection),
+      rule: selection.kind === 'behavior' ? (selection.rule ?? null) : null,
     },
     key: keyOf(account),
     droppedLanes: account.droppedLanes,
+    ...(account.state ? { state: account.state } : {}),
     plan: { sha256: intent.sha256, bytes: intent.bytes, writtenSha256: writtenSha256(plan, intent, bytes.written) },
     cut: plan.cut ? { ...plan.cut, inside: intent.inside } : null,
     bytes,
@@ -104,6 +106,7 @@ export function ledgerOf(account: Account): Ledger {
       ? { level: seen.settled.level, reached: seen.settled.reached, waitedMs: rounded(seen.settled.waitedMs) }
       : null,
     unapplied: [...plan.unapplied],
+    ...(plan.replayed ? { replayed: plan.replayed } : {}),
     ...(account.upstream ? { upstream: account.upstream } : {}),
     teardown: { kind: account.teardown, first: seen.endedBy ?? null },
     outcome: account.outcome,
@@ -127,10 +130,6 @@ function endsEarly({ steps }: WirePlan): boolean {
   return end?.op === 'teardown' && end.kind === 'eof';
 }
 
-function ruleOf(selection: Selection): { rule: string | null } {
-  return { rule: selection.kind === 'behavior' ? (selection.rule ?? null) : null };
-}
-
 /** What was asked. The body is unknown where it wasn't read, and all of it where the fault came before the head. */
 function requestOf({ head, request, protocol, redact }: Account): Ledger['request'] {
   if (!head) return null;
@@ -143,8 +142,14 @@ function requestOf({ head, request, protocol, redact }: Account): Ledger['reques
     userAgent: head.headers['user-agent'] ?? null,
     bodyBytes: request ? request.body.length : null,
     bodySha256: request ? sha256(request.body) : null,
-    marker: /wirefault:([A-Za-z0-9._-]{1,64})/.exec(request?.body.toString('utf8') ?? '')?.[1] ?? null,
+    marker: markerIn(request?.body),
   };
+}
+
+function markerIn(body: Buffer | undefined): string | null {
+  // Most bodies have none, and needn't be made text for that.
+  if (!body?.includes('wirefault:')) return null;
+  return /wirefault:([A-Za-z0-9._-]{1,64})/.exec(body.toString('utf8'))?.[1] ?? null;
 }
 
 /**

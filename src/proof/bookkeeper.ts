@@ -1,15 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import { WirefaultError } from '../errors.js';
 import type { Selection } from '../fault/script.js';
-import type { WirePlan } from '../fault/wire-plan.js';
+import { type WirePlan, writtenPart } from '../fault/wire-plan.js';
 import type { Request, RequestHead } from '../http/request.js';
-import { type Intent, intentOf, ledgerOf, rounded } from './account.js';
+import { type Intent, intentOf, ledgerOf, lostOf, rounded } from './account.js';
 import type { ByteStore } from './byte-store.js';
 import type { Capture } from './capture.js';
 import type { EvidenceSource } from './counters.js';
 import type { Journal } from './journal.js';
 import type { Ledger, UpstreamAccount } from './ledger.js';
-import type { ExchangeRecorder } from './recorder.js';
+import type { ByteCounts, ExchangeEvidence, ExchangeRecorder } from './recorder.js';
+import { once, shelf } from './shelf.js';
 
 /**
  * Keeps the books: a ledger for each exchange, made when its evidence has settled, kept in memory, written to the
@@ -17,13 +18,11 @@ import type { ExchangeRecorder } from './recorder.js';
  */
 export interface Bookkeeper {
   /** The newest ledgers, in the order in which their exchanges were settled. */
-  readonly ledgers: readonly Ledger[];
+  ledgers(): readonly Ledger[];
   /** Whether there will be ledgers. */
   readonly wanted: boolean;
   /** Whether the bytes of exchanges are stored in files. */
   readonly keepsBytes: boolean;
-  /** What the ledger says of the whole plan, where a ledger is wanted; so the plan itself needn't be kept. */
-  intentOf(plan: WirePlan): Intent | undefined;
   /** Opens the books of an exchange whose request was accepted. */
   open(entry: Entry): OpenExchange;
   /** The ledger of exchange `number`, counted from 1, once it is settled. Rejects with `no_ledger` where none can come. */
@@ -47,9 +46,11 @@ export interface Entry {
   readonly selection: Selection;
   readonly generation: number;
   readonly droppedLanes: number;
-  /** Its bytes may end where nothing more is written. */
+  /** Its number, where exchanges of several processes are counted together. */
+  readonly exchange?: number | undefined;
+  /** Which state its fault was taken from, where there is a shared one. */
+  readonly state?: 'shared' | 'local' | undefined;
   readonly plan: WirePlan;
-  readonly intent: Intent | undefined;
   /** `undefined` where no upstream was asked. */
   readonly upstream?: undefined;
 }
@@ -65,21 +66,24 @@ export interface CameToBe {
 }
 
 export interface OpenExchange {
+  /** The plan, whose bytes may end where nothing more is written. */
+  readonly plan: WirePlan;
   onWrite(segment: Buffer): void;
   onTeardown(): void;
   /** The play has ended: the evidence is settled in the background. */
-  ended(
-    end: {
-      readonly outcome: string;
-      readonly teardown: string;
-      readonly flushedBytes: number;
-      /** Read of a request that was not looked at. */
-      readonly requestBytes: number;
-      /** Instead of the plan that was given when the books were opened. */
-      readonly came?: CameToBe | undefined;
-    },
-    recorder: ExchangeRecorder,
-  ): void;
+  ended(end: ExchangeEnd, recorder: ExchangeRecorder): void;
+}
+
+export interface ExchangeEnd {
+  readonly outcome: string;
+  readonly teardown: string;
+  readonly flushedBytes: number;
+  /** Nothing has ended the connection. */
+  readonly goesOn: boolean;
+  /** Read of a request that was not looked at. */
+  readonly requestBytes: number;
+  /** Instead of the plan that was given when the books were opened. */
+  readonly came?: CameToBe | undefined;
 }
 
 export interface BookkeeperOptions {
@@ -95,16 +99,19 @@ export interface BookkeeperOptions {
   readonly capture: Capture | undefined;
   /** The newest exchanges' bytes, where somebody may ask for them. */
   readonly bytes: ByteStore | undefined;
-  /** Told of each ledger, as it is settled. */
-  onLedger?(ledger: Ledger): void;
+  /** Told of the bytes of each exchange, as it is settled. */
+  onBytes?(bytes: ByteCounts, lost: number | null): void;
 }
+
+/** What a ledger is made of is kept up to this size until somebody asks for it; of what is longer it is made at once. */
+const MAX_LATER_BYTES = 16_384;
 
 /** As many as a rule remembers. */
 const MAX_KEYS = 10_000;
 
 export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
   const { journal, capture, bytes, history } = options;
-  const ledgers: Ledger[] = [];
+  const ledgers = shelf(history);
   const wanted = journal !== undefined || history > 0;
   const waiting = new Map<number, Waiting[]>();
   /** Exchanges that are under way, or whose evidence is. */
@@ -114,14 +121,14 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
   let exchanges = 0;
   let closed = false;
 
-  function settle(ledger: Ledger): void {
-    if (history > 0) ledgers.push(ledger);
-    if (ledgers.length > history) ledgers.shift();
-    journal?.append(JSON.stringify(ledger));
-    options.onLedger?.(ledger);
-    for (const { resolve } of waiting.get(ledger.exchange) ?? []) resolve(ledger);
-    waiting.delete(ledger.exchange);
-    for (const follower of followers) follower(ledger);
+  /** `make` is called at most once, and only where somebody wants the ledger. */
+  function settle(exchange: number, make: () => Ledger): void {
+    const ledger = once(make);
+    if (history > 0) ledgers.put(exchange, ledger);
+    journal?.append(JSON.stringify(ledger()));
+    for (const { resolve } of waiting.get(exchange) ?? []) resolve(ledger());
+    waiting.delete(exchange);
+    for (const follower of followers) follower(ledger());
   }
 
   /** Whole answers by key: the newest keys. */
@@ -149,71 +156,113 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
     await Promise.all([journal?.flush(), capture?.flush()]);
   }
 
-  return {
-    ledgers,
-    wanted,
-    keepsBytes: capture !== undefined,
-    intentOf: (plan) => (wanted ? intentOf(plan, options.contentBlocks) : undefined),
-    open: (entry) => {
-      const exchange = ++exchanges;
-      unsettled.add(exchange);
-      const requestAt = new Date();
-      const startMs = performance.now();
-      let segments: Buffer[] | undefined = capture || bytes ? [] : undefined;
-      let keptBytes = 0;
-      let firstWriteMs: number | null = null;
-      let teardownMs: number | null = null;
-      const sinceStart = (): number => rounded(performance.now() - startMs);
-      return {
-        onWrite: (segment) => {
-          firstWriteMs ??= sinceStart();
-          keptBytes += segment.length;
-          // What is too long for memory isn't kept there: an answer that passes has any length.
-          if (!capture && bytes && keptBytes > bytes.maxBytes) segments = undefined;
-          segments?.push(segment);
-        },
-        onTeardown: () => {
-          teardownMs = sinceStart();
-        },
-        ended: async (end, recorder) => {
-          const endMs = sinceStart();
+  function open(entry: Entry): OpenExchange {
+    const exchange = entry.exchange ?? exchanges + 1;
+    exchanges = Math.max(exchanges, exchange);
+    unsettled.add(exchange);
+    const requestAtMs = Date.now();
+    const startMs = performance.now();
+    const plan = writtenPart(entry.plan);
+    const { request } = entry;
+    const size = plan.bytes.length + (request?.body.length ?? 0);
+    // The bytes of the plan that aren't written aren't kept, and keyed answers are counted as they settle.
+    const later = plan === entry.plan && size <= MAX_LATER_BYTES && !isKeyed(entry.selection);
+    const intend = (): Intent => intentOf(entry.plan, options.contentBlocks);
+    const intended = wanted && !later ? intend() : undefined;
+    let segments: Buffer[] | undefined = capture || bytes ? [] : undefined;
+    let keptBytes = 0;
+    let firstWriteMs: number | undefined;
+    let lastWriteMs: number | undefined;
+    let teardownMs: number | undefined;
+    const sinceStart = (ms: number | undefined): number | null =>
+      ms === undefined ? null : Math.max(0, rounded(ms - startMs));
+
+    function settled(end: ExchangeEnd, endMs: number, seen: ExchangeEvidence): void {
+      const { came } = end;
+      const make = (): Ledger => {
+        const times = {
+          requestAt: new Date(requestAtMs).toISOString(),
+          firstWriteMs: sinceStart(firstWriteMs),
+          lastWriteMs: sinceStart(lastWriteMs),
+          endMs: Math.max(0, rounded(endMs - startMs)),
+          clientEndMs: sinceStart(seen.clientEndAtMs),
+          teardownMs: sinceStart(teardownMs),
+        };
+        const { connection, onConnection, head, protocol, selection, generation, droppedLanes, state } = entry;
+        const { outcome, teardown, requestBytes } = end;
+        return ledgerOf({
+          exchange,
+          connection,
+          onConnection,
+          evidence: options.evidence,
+          head,
+          request,
+          requestBytes,
+          protocol,
+          timeScale: options.timeScale,
+          selection,
+          generation,
+          droppedLanes,
+          state,
+          countDelivered,
+          plan: came?.plan ?? plan,
+          intent: came?.intent ?? intended ?? intend(),
+          upstream: came?.upstream,
+          seen,
+          outcome,
+          teardown,
+          redact: options.redact,
+          times,
+        });
+      };
+      if (wanted) settle(exchange, came || !later ? constant(make()) : make);
+      options.onBytes?.(seen.bytes, lostOf(seen));
+      if (!segments) return;
+      const raw = request?.raw ?? NO_BYTES;
+      const all = segments.length === 1 && segments[0] ? segments[0] : Buffer.concat(segments);
+      const sent = all.subarray(0, seen.bytes.flushed);
+      capture?.store(exchange, raw, sent, came?.upstreamBytes);
+      bytes?.store(exchange, raw, sent);
+    }
+
+    return {
+      plan,
+      onWrite: (segment) => {
+        lastWriteMs = performance.now();
+        firstWriteMs ??= lastWriteMs;
+        keptBytes += segment.length;
+        // What is too long for memory isn't kept there: an answer that passes has any length.
+        if (!capture && bytes && keptBytes > bytes.maxBytes) segments = undefined;
+        segments?.push(segment);
+      },
+      onTeardown: () => {
+        teardownMs = performance.now();
+      },
+      ended: (end, recorder) => {
+        if (!wanted && !capture && !bytes) {
+          closeOne(exchange);
+          return;
+        }
+        const endMs = performance.now();
+        const { flushedBytes, goesOn } = end;
+        recorder.evidence({ flushedBytes, goesOn, timeoutMs: options.settleTimeoutMs }, (seen) => {
           try {
-            if (!wanted && !capture && !bytes) return;
-            const seen = await recorder.evidence(end.flushedBytes, options.settleTimeoutMs);
-            const times = { requestAt: requestAt.toISOString(), firstWriteMs, endMs, teardownMs };
-            const { evidence, redact, timeScale } = options;
-            const { came, ...ended } = end;
-            const { plan, intent, upstream } = { ...entry, ...came };
-            if (intent)
-              settle(
-                ledgerOf({
-                  ...entry,
-                  ...ended,
-                  plan,
-                  intent,
-                  upstream,
-                  exchange,
-                  evidence,
-                  redact,
-                  timeScale,
-                  countDelivered,
-                  seen,
-                  times,
-                }),
-              );
-            if (!segments) return;
-            const raw = entry.request?.raw ?? Buffer.alloc(0);
-            const sent = Buffer.concat(segments).subarray(0, seen.bytes.flushed);
-            capture?.store(exchange, raw, sent, came?.upstreamBytes);
-            bytes?.store(exchange, raw, sent);
+            settled(end, endMs, seen);
           } finally {
             closeOne(exchange);
           }
-        },
-      };
-    },
+        });
+      },
+    };
+  }
+
+  return {
+    ledgers: ledgers.all,
+    wanted,
+    keepsBytes: capture !== undefined,
+    open,
     ledger: (number) => {
-      const known = ledgers.find((ledger) => ledger.exchange === number);
+      const known = ledgers.find(number);
       if (known) return Promise.resolve(known);
       const never = neverComes(number);
       if (never) return Promise.reject(noLedger(number, never));
@@ -234,6 +283,16 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
       await journal?.close();
     },
   };
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+function constant<T>(value: T): () => T {
+  return () => value;
+}
+
+function isKeyed(selection: Selection): boolean {
+  return selection.kind === 'behavior' && selection.key !== undefined;
 }
 
 interface Waiting {

@@ -151,3 +151,19 @@ async function freeName(path: string): Promise<string> {
     if (!taken) return name;
   }
 }
+
+/** One journal that is several. */
+export function journals(all: readonly Journal[]): Journal | undefined {
+  if (all.length <= 1) return all[0];
+  return {
+    append: (line) => {
+      for (const journal of all) journal.append(line);
+    },
+    flush: async () => {
+      await Promise.all(all.map((journal) => journal.flush()));
+    },
+    close: async () => {
+      await Promise.all(all.map((journal) => journal.close()));
+    },
+  };
+}

@@ -48,7 +48,7 @@ export const ledgerSchema = z.object({
   version: z.literal(LEDGER_VERSION),
   exchange: z.int().min(1).describe('counts from 1 over all connections'),
   connection: z.int().min(1).describe('counts from 1'),
-  onConnection: z.int().min(1).describe('which exchange of its connection'),
+  onConnection: z.int().min(0).describe('which exchange of its connection; 0: lost with its worker'),
   client: endpoint.describe('as the server saw it; null: the socket was gone already'),
   server: endpoint.describe('the address that the client connected to'),
   connectionOffset: bytes.describe('bytes sent on the connection before the first of this answer'),
@@ -87,6 +87,10 @@ export const ledgerSchema = z.object({
     .nullable()
     .describe('what made this request one with others (rules with a key)'),
   droppedLanes: bytes.describe('lanes that had been forgotten by then, since there were too many'),
+  state: z
+    .enum(['shared', 'local'])
+    .optional()
+    .describe('of several processes with one state: whether the fault was taken from it, or from its stand-in here'),
   plan: z.object({
     sha256,
     bytes: bytes.describe('the whole intended answer, before the cut'),
@@ -115,6 +119,13 @@ export const ledgerSchema = z.object({
     .nullable()
     .describe('the wait for evidence before a reset'),
   unapplied: z.array(z.string()).describe('layers of the fault that the answer had no place for'),
+  replayed: z
+    .object({
+      recording: z.string(),
+      by: z.enum(['fingerprint', 'order']).describe('how it was found for the request'),
+    })
+    .optional()
+    .describe('what was answered from (--replay)'),
   upstream: upstreamSchema.optional().describe("a proxy's upstream; absent where none was asked"),
   teardown: z.object({
     kind: z.string().describe('rst, eof, stall or keep_alive; none: the plan was not played to its end'),
@@ -127,6 +138,13 @@ export const ledgerSchema = z.object({
   times: z.object({
     requestAt: z.iso.datetime(),
     firstWriteMs: z.number().min(0).nullable().describe('from the request to the first write'),
+    lastWriteMs: z.number().min(0).nullable().optional().describe('from the request to the last write'),
+    clientEndMs: z
+      .number()
+      .min(0)
+      .nullable()
+      .optional()
+      .describe("from the request to the client's FIN or RST; null: it had not come when the answer ended"),
     scale: z.number().describe('pauses were so many times shorter than planned (--time-scale)'),
     plannedWaitMs: z
       .number()

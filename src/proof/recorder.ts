@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type Counters, flushedOf, handleOf, type Kernel, type SocketProbe } from './counters.js';
+import type { Line, Rounds } from './rounds.js';
 import type { EvidenceLevel, Settled, Settler } from './settle.js';
 
 /**
@@ -35,6 +36,15 @@ export interface ExchangeEvidence {
   /** Of the settling before a reset; `undefined` where there was none. */
   readonly settled: Settled | undefined;
   readonly endedBy: EndedBy | undefined;
+  /** When the client's FIN or RST came, by `performance.now()`; `undefined` where it hasn't. */
+  readonly clientEndAtMs?: number | undefined;
+}
+
+export interface EvidenceWanted {
+  readonly flushedBytes: number;
+  readonly timeoutMs: number;
+  /** The connection is there to be asked about later, too. */
+  readonly goesOn: boolean;
 }
 
 export interface ExchangeRecorder {
@@ -43,10 +53,11 @@ export interface ExchangeRecorder {
   /** The last look before a teardown of ours, after which the kernel forgets the socket at once. */
   beforeTeardown(): void;
   /**
-   * The evidence once all that was flushed has settled, or can't any more.
+   * The evidence once all that was flushed has settled, or can't any more; never within this turn, in which the
+   * connection may be ended by us.
    * `flushedBytes` is what the write callbacks told, which is all there is where the socket is gone already.
    */
-  evidence(flushedBytes: number, timeoutMs: number): Promise<ExchangeEvidence>;
+  evidence(end: EvidenceWanted, done: (seen: ExchangeEvidence) => void): void;
 }
 
 export interface ConnectionRecorder {
@@ -61,15 +72,24 @@ export interface ConnectionRecorder {
  */
 const GRACE_MS: Readonly<Record<EvidenceLevel, number>> = { read: 2, acked: 50, flushed: 50 };
 
-export function recordConnection(socket: Socket, kernel: Kernel, settler: Settler): ConnectionRecorder {
+/** Who asks the kernel: at once before a teardown, now and then about what has ended. */
+export interface Askers {
+  readonly settler: Settler;
+  readonly rounds: Rounds;
+}
+
+export function recordConnection(socket: Socket, kernel: Kernel, { settler, rounds }: Askers): ConnectionRecorder {
   const watched = watch(kernel.probe(socket));
+  const line = rounds.of(watched);
   let endedBy: EndedBy | undefined;
+  let clientEndAtMs: number | undefined;
   const handle = handleOf(socket);
   /** What the kernel had taken when the client reset the connection. */
   let takenAtReset: number | undefined;
   // Where our FIN has gone out before, what comes from the client is its answer to that.
   const ended = (by: EndedBy): void => {
     endedBy ??= socket.writableFinished ? 'server' : by;
+    clientEndAtMs ??= performance.now();
   };
   socket.once('end', () => {
     ended('client_fin');
@@ -84,19 +104,63 @@ export function recordConnection(socket: Socket, kernel: Kernel, settler: Settle
   socket.once('close', () => {
     endedBy ??= 'server';
   });
-  return {
-    exchange: () =>
-      recordExchange(
-        socket,
-        watched,
-        settler,
-        () => takenAtReset,
-        () => endedBy ?? (socket.writableEnded || socket.destroyed ? 'server' : undefined),
-        () => {
-          endedBy ??= 'server';
-        },
-      ),
+  const end = (): ConnectionEnd => ({
+    by: endedBy ?? (socket.writableEnded || socket.destroyed ? 'server' : undefined),
+    clientEndAtMs,
+  });
+  let endpoints: Endpoints | undefined;
+  const connection: Recorded = {
+    socket,
+    watched,
+    line,
+    settler,
+    // Asked for at the first exchange: a socket that is gone doesn't know its peer any more.
+    endpoints: () => {
+      endpoints ??= {
+        client: endpointOf(socket.remoteAddress, socket.remotePort),
+        server: endpointOf(socket.localAddress, socket.localPort),
+      };
+      return endpoints;
+    },
+    takenAtReset: () => takenAtReset,
+    end,
+    weEnd: () => {
+      endedBy ??= 'server';
+    },
   };
+  let close: (() => void) | undefined;
+  return {
+    exchange: () => {
+      // What ends the connection from now on ends another exchange.
+      close?.();
+      const recorded = recordExchange(connection);
+      close = recorded.close;
+      return recorded.recorder;
+    },
+  };
+}
+
+interface Endpoints {
+  readonly client: Endpoint;
+  readonly server: Endpoint;
+}
+
+/** What ended a connection, as far as it has ended. */
+interface ConnectionEnd {
+  readonly by: EndedBy | undefined;
+  readonly clientEndAtMs: number | undefined;
+}
+
+/** What the exchanges of a connection share. */
+interface Recorded {
+  readonly socket: Socket;
+  readonly watched: Watched;
+  readonly line: Line;
+  readonly settler: Settler;
+  endpoints(): Endpoints;
+  takenAtReset(): number | undefined;
+  end(): ConnectionEnd;
+  weEnd(): void;
 }
 
 export function endpointOf(address: string | undefined, port: number | undefined): Endpoint {
@@ -105,9 +169,9 @@ export function endpointOf(address: string | undefined, port: number | undefined
 
 /** Remembers what was seen last: a socket can be gone when it is asked again, and the client's goes before ours. */
 interface Watched extends SocketProbe {
-  readonly last: Counters | undefined;
+  last(): Counters | undefined;
   /** What the client had read when it was last asked is less than what has been flushed since. */
-  readonly stale: boolean;
+  stale(): boolean;
 }
 
 function watch(probe: SocketProbe): Watched {
@@ -124,39 +188,29 @@ function watch(probe: SocketProbe): Watched {
       const looked = probe.look();
       return looked instanceof Promise ? looked.then(seen) : seen(looked);
     },
-    get last() {
-      return last;
-    },
-    get stale() {
-      return stale;
-    },
+    last: () => last,
+    stale: () => stale,
   };
 }
 
-function recordExchange(
-  socket: Socket,
-  watched: Watched,
-  settler: Settler,
-  takenAtReset: () => number | undefined,
-  endedBy: () => EndedBy | undefined,
-  weEnd: () => void,
-): ExchangeRecorder {
+function recordExchange(connection: Recorded): { readonly recorder: ExchangeRecorder; close(): void } {
+  const { socket, watched, settler, takenAtReset } = connection;
   const base = socket.bytesWritten;
-  // Asked for now: a socket that is gone doesn't know its peer any more.
-  const client = endpointOf(socket.remoteAddress, socket.remotePort);
-  const server = endpointOf(socket.localAddress, socket.localPort);
+  const { client, server } = connection.endpoints();
   let settled: Settled | undefined;
   let written = 0;
   let flushed = base;
   let tornDown = false;
+  let ended: ConnectionEnd | undefined;
 
   const flushedNow = (): number =>
-    Math.max(flushed, flushedOf(socket) ?? takenAtReset() ?? watched.last?.flushed ?? base);
+    Math.max(flushed, flushedOf(socket) ?? takenAtReset() ?? watched.last()?.flushed ?? base);
   /** The exchange's part of a count of the connection. */
   const own = (count: number): number => Math.max(0, Math.min(count - base, written));
 
   function evidenceNow(gone: boolean): ExchangeEvidence {
-    const { last, stale } = watched;
+    const last = watched.last();
+    const { by, clientEndAtMs } = ended ?? connection.end();
     const part = (count: number | null | undefined): number | null =>
       count === null || count === undefined ? null : Math.min(own(count), own(flushed));
     return {
@@ -164,13 +218,15 @@ function recordExchange(
       server,
       connectionOffset: base,
       bytes: { written, flushed: own(flushed), acked: part(last?.acked), read: part(last?.read) },
-      stale: stale || gone,
+      // What is known to have been read stays so, whatever became of the socket.
+      stale: !(typeof last?.read === 'number' && last.read >= flushed) && (watched.stale() || gone),
       settled,
-      endedBy: endedBy(),
+      endedBy: by,
+      clientEndAtMs,
     };
   }
 
-  return {
+  const recorder: ExchangeRecorder = {
     settle: (until, timeoutMs, resume) => {
       // All that was handed over, of which a part may still wait in user land.
       const request = { probe: watched, until, target: socket.bytesWritten, timeoutMs };
@@ -185,15 +241,20 @@ function recordExchange(
       watched.look();
       flushed = flushedNow();
       tornDown = true;
-      weEnd();
+      connection.weEnd();
     },
-    evidence: async (flushedBytes, timeoutMs) => {
+    evidence: ({ flushedBytes, timeoutMs, goesOn }, done) => {
+      if (!goesOn && !tornDown) watched.look();
       written = Math.max(written, socket.bytesWritten - base);
       flushed = Math.max(flushedNow(), base + flushedBytes);
-      const request = { probe: watched, until: 'read', target: flushed, timeoutMs } as const;
-      // After this very turn, in which the connection may be ended by us.
-      const gone = !tornDown && (await new Promise<Settled>((resolve) => settler.settle(request, resolve))).gone;
-      return evidenceNow(gone);
+      if (tornDown) setImmediate(() => done(evidenceNow(false)));
+      else connection.line.ask(flushed, timeoutMs, (gone) => done(evidenceNow(gone)));
+    },
+  };
+  return {
+    recorder,
+    close: () => {
+      ended ??= connection.end();
     },
   };
 }

@@ -1,7 +1,8 @@
 import { type Chunk, headerIn, type ResponseHead, responseScanner } from '../http/response-scanner.js';
 import type { Protocol, Role } from '../sse/dialect.js';
+import type { Mark } from '../sse/mark.js';
 import { recognize } from '../sse/recognize.js';
-import { type EventFields, fieldsOf, type ScannedEvent, sseScanner } from '../sse/scanner.js';
+import { type EventFields, fieldsOf, type ScannedEvent, type SseEvents, sseScanner } from '../sse/scanner.js';
 
 /** An event of the passing stream, with where it stands together with its chunks (as `bordersOf` has it). */
 export interface SeenEvent extends ScannedEvent {
@@ -12,6 +13,8 @@ export interface SeenEvent extends ScannedEvent {
   readonly startBorder: number;
   /** Behind the CRLF of its chunk, where it is the last in it. */
   readonly endBorder: number;
+  /** Its content, as marks in its bytes, where whoever wrote it knows them. */
+  readonly contents?: readonly Mark[];
 }
 
 /** Where a head stands, and what the framing behind it is. */
@@ -42,14 +45,22 @@ export interface AnswerScan {
   feed(bytes: Buffer): void;
   /** The upstream has ended its side: whether the answer is whole. */
   finish(): boolean;
-  readonly head: ResponseHead | undefined;
+  head(): ResponseHead | undefined;
   /** Known once the head is. */
-  readonly body: BodyKind | undefined;
+  body(): BodyKind | undefined;
   /** Bytes behind which the answer is whole; `undefined` while it isn't. */
-  readonly end: number | undefined;
-  readonly broken: string | undefined;
+  end(): number | undefined;
+  broken(): string | undefined;
   /** The last event may end here, or by a LF that is still to come. */
-  readonly unsure: number | undefined;
+  unsure(): number | undefined;
+  /** What has come of the event that is coming. */
+  begun(): Buffer;
+}
+
+/** Events that are too long to be kept: their bytes are told as they come, and they aren't told as events. */
+export interface LongEvents {
+  readonly maxEventBytes: number;
+  onLong(bytes: Buffer, ended: boolean): void;
 }
 
 const CRLF_BYTES = 2;
@@ -65,7 +76,7 @@ export function bodyKindOf({ headers }: Pick<ResponseHead, 'headers'>): BodyKind
 }
 
 /** Scans the answer to a request by `method`. Events are called as `protocol` calls them. */
-export function answerScan(method: string, protocol: Protocol, signals: AnswerSignals): AnswerScan {
+export function answerScan(method: string, protocol: Protocol, signals: AnswerSignals, long?: LongEvents): AnswerScan {
   let body: BodyKind | undefined;
   let chunk: Chunk | undefined;
   let before: Chunk | undefined;
@@ -74,7 +85,7 @@ export function answerScan(method: string, protocol: Protocol, signals: AnswerSi
     end === chunk?.dataEnd || end === before?.dataEnd ? end + CRLF_BYTES : end;
 
   let startBorder = 0;
-  const events = sseScanner({
+  const hears: SseEvents = {
     onStart: (start) => {
       startBorder = start === chunk?.dataStart ? chunk.start : start;
       signals.onEventStart?.(start, startBorder);
@@ -97,7 +108,9 @@ export function answerScan(method: string, protocol: Protocol, signals: AnswerSi
         endBorder: endBorder(end),
       });
     },
-  });
+    ...(long ? { onLong: long.onLong } : {}),
+  };
+  const events = sseScanner(hears, long?.maxEventBytes);
 
   const scanner = responseScanner(method, {
     onInformational: (start, end) => signals.onInformational?.(start, end),
@@ -127,21 +140,14 @@ export function answerScan(method: string, protocol: Protocol, signals: AnswerSi
   return {
     feed: scanner.feed,
     finish: scanner.finish,
-    get head() {
-      return scanner.head;
-    },
-    get body() {
-      return body;
-    },
-    get end() {
-      return scanner.end;
-    },
-    get broken() {
-      return scanner.broken;
-    },
-    get unsure() {
-      const { endsAt } = events;
+    head: scanner.head,
+    body: () => body,
+    end: scanner.end,
+    broken: scanner.broken,
+    unsure: () => {
+      const endsAt = events.endsAt();
       return endsAt === undefined ? undefined : endBorder(endsAt);
     },
+    begun: events.begun,
   };
 }

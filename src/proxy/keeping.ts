@@ -1,7 +1,8 @@
 import type { WirePlan } from '../fault/wire-plan.js';
 import type { Protocol } from '../sse/dialect.js';
+import type { Mark } from '../sse/mark.js';
 import { type AnswerScan, answerScan, type SeenEvent } from './answer-scan.js';
-import { type KeptInput, keptPlan } from './kept-answer.js';
+import { type KeptAnswer, type KeptInput, keptPlan } from './kept-answer.js';
 import { markKeeper } from './mark-keeper.js';
 import { spreadSignals } from './spread-signals.js';
 
@@ -10,7 +11,11 @@ export interface Keeping {
   readonly scan: AnswerScan;
   take(bytes: Buffer): void;
   /** All that came of the answer. */
-  readonly bytes: Buffer;
+  bytes(): Buffer;
+  /** Of what has come; what has begun reaches beyond it. */
+  marks(): readonly Mark[];
+  /** `undefined` while its head hasn't come. */
+  kept(): KeptAnswer | undefined;
   /** @throws WirefaultError `plan_impossible` */
   plan(input: KeptInput): WirePlan;
 }
@@ -35,21 +40,25 @@ export function keeping(method: string, protocol: Protocol): Keeping {
       },
     ]),
   );
-  const whole = (): Buffer => Buffer.concat(parts).subarray(0, scan.end);
+  const whole = (): Buffer => Buffer.concat(parts).subarray(0, scan.end());
+  function kept(): KeptAnswer | undefined {
+    const [head, kind] = [scan.head(), scan.body()];
+    if (!head || !kind) return undefined;
+    return { answer: { bytes: whole(), marks: marks.marks() }, head, kind, body: Buffer.concat(body), events };
+  }
   return {
     scan,
     take: (bytes) => {
       parts.push(bytes);
       scan.feed(bytes);
     },
-    get bytes() {
-      return whole();
-    },
+    bytes: whole,
+    marks: marks.marks,
+    kept,
     plan: (input) => {
-      const { head } = scan;
-      if (!head || !scan.body) throw new Error('a whole answer has a head');
-      const answer = { bytes: whole(), marks: marks.marks() };
-      return keptPlan({ answer, head, kind: scan.body, body: Buffer.concat(body), events }, input);
+      const answer = kept();
+      if (!answer) throw new Error('a whole answer has a head');
+      return keptPlan(answer, input);
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Material } from '../answers.js';
 import { WirefaultError } from '../errors.js';
-import { editedEvents, patchedEvent } from '../fault/edits.js';
+import { editedEvents } from '../fault/edits.js';
 import { assemble, type Body } from '../fault/plan.js';
 import { offsetOrThrow } from '../fault/reached.js';
 import type { FaultSpec } from '../fault/spec.js';
@@ -8,13 +8,12 @@ import { idleOf, stepsOf } from '../fault/steps.js';
 import type { WirePlan } from '../fault/wire-plan.js';
 import type { Content } from '../fault/words.js';
 import { headerIn, type ResponseHead } from '../http/response-scanner.js';
-import { contentMarks } from '../sse/content-marks.js';
-import type { Header, Protocol, StreamEvent } from '../sse/dialect.js';
+import type { Header, Protocol } from '../sse/dialect.js';
 import { encodeEvents } from '../sse/encoder.js';
-import type { Mark, Marked } from '../sse/mark.js';
-import { fieldsOf } from '../sse/scanner.js';
+import type { Marked } from '../sse/mark.js';
 import { wholeMarks } from '../sse/whole-marks.js';
 import type { BodyKind, SeenEvent } from './answer-scan.js';
+import { patchedOut, streamEvent, withContent } from './told-events.js';
 
 /** An upstream's answer that is there as a whole: with the fault it is a plan like any other. */
 export interface KeptAnswer {
@@ -39,13 +38,22 @@ export interface KeptInput {
 /** Headers that say how the body is framed: they are written anew with it. */
 const FRAMING_HEADERS = /^(transfer-encoding|content-length|connection|keep-alive|trailer)$/i;
 
+/** The upstream's headers without those of the framing. */
+export function unframed({ headers }: ResponseHead): Header[] {
+  return headers.filter(([name]) => !FRAMING_HEADERS.test(name)).map(([name, value]): Header => [name, value]);
+}
+
 const isCompressed = ({ headers }: ResponseHead): boolean =>
   !/^(|identity)$/i.test(headerIn(headers, 'content-encoding')?.trim() ?? '');
 
 /** Whether the fault changes bytes, and not only when and how far they are sent. */
-function rewrites({ events, sse, splice, encoding, framing, cut, head }: FaultSpec): boolean {
-  const layers = [events?.length, sse, splice?.length, encoding, framing, head];
-  return layers.some(Boolean) || cut?.teardown === 'eof';
+function rewrites(fault: FaultSpec): boolean {
+  return fault.head !== undefined || rewritesBody(fault);
+}
+
+/** Whether the body and its framing are written anew. */
+export function rewritesBody({ events, sse, splice, encoding, framing, cut }: FaultSpec): boolean {
+  return [events?.length, sse, splice?.length, encoding, framing].some(Boolean) || cut?.teardown === 'eof';
 }
 
 /**
@@ -101,10 +109,7 @@ function withParts(answer: Marked, head: ResponseHead, body: Buffer, protocol: P
 
 function bodyOf(kept: KeptAnswer, input: KeptInput): Body {
   const { head, kind, body } = kept;
-  const headers = head.headers
-    .filter(([name]) => !FRAMING_HEADERS.test(name))
-    .map(([name, value]): Header => [name, value]);
-  const base = { status: head.status, headers };
+  const base = { status: head.status, headers: unframed(head) };
   if (kind.kind === 'events') return { ...base, parts: eventParts(kept, input), stream: true, unapplied: [] };
   const { events, sse } = input.fault;
   const unapplied = [...(events?.length ? ['events'] : []), ...(sse ? ['sse'] : [])];
@@ -117,33 +122,4 @@ function eventParts({ events }: KeptAnswer, { fault, material, content, protocol
   const told = events.map((event) => streamEvent(event, fault.sse === undefined));
   const edited = editedEvents({ events: told, odd: material.odd }, fault.events ?? [], content, patchedOut);
   return encodeEvents(edited, fault.sse).map((part, n) => withContent(part, n === 0, protocol));
-}
-
-/** `asItWas`: in the upstream's bytes, not in its words. */
-function streamEvent({ name, role, bytes, fields }: SeenEvent, asItWas: boolean): StreamEvent {
-  const { event, data } = fields;
-  return {
-    name,
-    role,
-    ...(event === undefined ? {} : { event }),
-    ...(data === undefined ? {} : { data: () => data }),
-    // What has no data is a comment, of which only the bytes are known.
-    ...(asItWas || data === undefined ? { raw: bytes.toString('utf8') } : {}),
-  };
-}
-
-/** An event that is changed is written anew. */
-function patchedOut(event: StreamEvent, path: string, value: unknown): StreamEvent {
-  if (!event.data) return event;
-  const { raw: _, ...words } = event;
-  return patchedEvent(words, path, value);
-}
-
-function withContent(part: Marked, first: boolean, protocol: Protocol): Marked {
-  const fields = fieldsOf(part.bytes, first);
-  const events = part.marks.filter(({ kind }) => kind === 'event');
-  const stretches = [{ start: 0, bytes: part.bytes }];
-  const event = { index: 1, bytes: part.bytes, stretches, start: 0, end: part.bytes.length };
-  const contents: readonly Mark[] = contentMarks(protocol, event, fields);
-  return { bytes: part.bytes, marks: [...events, ...contents] };
 }

@@ -4,8 +4,11 @@ import { durationMs, SEGMENT_GAP_MS, sliceOf } from '../fault/steps.js';
 import type { Step, WirePlan } from '../fault/wire-plan.js';
 import type { Content } from '../fault/words.js';
 import type { Protocol } from '../sse/dialect.js';
+import { rewritesBody } from './kept-answer.js';
 import { livePlace, needOf, placeAtStart, placesAfterEvents, placesEvery } from './live-place.js';
 import type { OutletCut, Stop } from './outlet.js';
+
+const NO_BYTES = Buffer.alloc(0);
 
 /** What a fault does to an answer while it passes: a pure translation of its places and pauses. */
 export interface LiveFault {
@@ -14,6 +17,10 @@ export interface LiveFault {
   /** A position that only an event stream has. */
   readonly needsEvents: string | undefined;
   readonly keepLast: boolean;
+  /** The body is written anew, event by event. */
+  readonly rewrites: boolean;
+  /** What is done behind a body that the fault ends. */
+  readonly endSteps: readonly Step[];
 }
 
 export interface LiveFaultInput {
@@ -52,7 +59,13 @@ export function liveFault({ fault, content, protocol, seed }: LiveFaultInput): L
   const positions = [...(cut ? [cut.at] : []), ...stops.flatMap(({ required = [] }) => required)];
   return {
     stops,
-    cut: cut && { place: livePlace(cut.at, protocol), tail: (last) => tailOf(fault, content, last) },
+    // Such an answer ends as one without a cut, only sooner.
+    cut:
+      cut && cut.teardown !== 'eof'
+        ? { place: livePlace(cut.at, protocol), tail: (last) => tailOf(fault, content, last) }
+        : undefined,
+    endSteps: tailOf(fault, content, NO_BYTES).steps,
+    rewrites: rewritesBody(fault),
     needsEvents: positions.find((at) => needOf(at) === 'events'),
     keepLast: pace.pulse !== undefined,
   };
@@ -94,27 +107,4 @@ function tailOf({ cut, pace = {} }: FaultSpec, content: Content, last: Buffer): 
 /** Proof that the client has what was sent. */
 export function settleStep(content: Content): Step {
   return { op: 'settle', until: 'read', timeoutMs: content.settleTimeoutMs };
-}
-
-/** Every position that a fault names. */
-function positionsIn({ cut, pace = {}, segments = {}, splice = [] }: FaultSpec): string[] {
-  return [
-    ...(cut ? [cut.at] : []),
-    ...(pace.gates ?? []).map(({ at }) => at),
-    ...(pace.pauses ?? []).map(({ at }) => at),
-    ...(segments.at ?? []),
-    ...splice.map(({ at }) => at),
-  ];
-}
-
-/** Why the whole answer has to be known before any of it is sent, or `undefined`. */
-export function wholeReason(fault: FaultSpec): string | undefined {
-  const position = positionsIn(fault).find((at) => needOf(at) === 'whole');
-  if (position !== undefined) return `position ${position}`;
-  if (fault.encoding !== undefined) return `encoding ${fault.encoding}`;
-  if (fault.splice?.length) return 'splice';
-  if (fault.framing) return 'framing';
-  if (fault.sse) return 'sse';
-  if (fault.events?.length) return `events: ${fault.events.map(({ op }) => op).join(', ')}`;
-  return fault.cut?.teardown === 'eof' ? 'teardown eof' : undefined;
 }

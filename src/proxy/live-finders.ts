@@ -3,7 +3,7 @@ import { contentMarks } from '../sse/content-marks.js';
 import type { Protocol } from '../sse/dialect.js';
 import type { Marked } from '../sse/mark.js';
 import { placeAfter } from '../sse/scanner.js';
-import type { AnswerSignals, HeadPlace, SeenEvent } from './answer-scan.js';
+import type { AnswerSignals, HeadPlace } from './answer-scan.js';
 
 /** How each kind of place is looked for in a passing answer: what `live-place` has in its table. */
 export interface PlaceSignals extends AnswerSignals {
@@ -239,17 +239,14 @@ export function inContent(endsOf: (event: Marked) => readonly number[]): Find {
       onEventStart: (start) => finder.hold(start),
       onEvent: (event) => {
         finder.pass();
-        for (const end of endsOf(contentOf(event, finder.protocol))) {
+        // An event as an answer of its own, with marks of its content.
+        const marks = event.contents ?? contentMarks(finder.protocol, event, event.fields);
+        for (const end of endsOf({ bytes: event.bytes, marks })) {
           finder.hit(++count, placeAfter(event.stretches, end));
         }
       },
     };
   };
-}
-
-/** An event as an answer of its own, with marks of its content. */
-function contentOf(event: SeenEvent, protocol: Protocol): Marked {
-  return { bytes: event.bytes, marks: contentMarks(protocol, event, event.fields) };
 }
 
 /**

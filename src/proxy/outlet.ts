@@ -1,18 +1,18 @@
-import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Step, WirePlan } from '../fault/wire-plan.js';
-import { type Playback, type PlayEnd, type PlayHooks, play } from '../net/player.js';
+import { type PlayEnd, type PlayHooks, type Playing, play } from '../net/player.js';
+import { answerHashes } from './answer-hashes.js';
 import type { AnswerSignals } from './answer-scan.js';
-import { idleWork } from './idle-work.js';
 import { lastEventKeeper } from './last-event.js';
 import type { LivePlace } from './live-place.js';
-import { spreadSignals } from './spread-signals.js';
+import { MAX_HELD_BYTES, type PassableInput, passable } from './passable.js';
+import { pauseClock } from './pause-clock.js';
 
 /**
  * Plays an answer that is still coming: bytes go on as they come, up to the next place at which something is to happen;
  * the end of it, a teardown too, is a plan that the player plays.
  */
-export interface Outlet extends Playback {
+export interface Outlet extends Playing {
   /** What is told of the bytes before they are pushed. */
   readonly signals: AnswerSignals;
   push(bytes: Buffer): void;
@@ -43,12 +43,9 @@ export interface Stop {
   readonly required?: string;
 }
 
-export interface OutletInput {
+export interface OutletInput extends Omit<PassableInput, 'places'> {
   readonly stops: readonly Stop[];
   readonly cut: OutletCut | undefined;
-  /** Whether places look at events, which there are only once the head has come. */
-  readonly needsHead: boolean;
-  readonly unsure: () => number | undefined;
   /** Keeps the last event, whose bytes a pulse sends again. */
   readonly keepLast: boolean;
   /** Whether hashes are wanted. */
@@ -79,26 +76,23 @@ export interface TurnedOut {
 
 /** More than this is read ahead of a client that is slow, or of a pause. */
 const HIGH_WATER_BYTES = 262_144;
-/** An element that has to be known whole, and is longer, is passed on. */
-const MAX_HELD_BYTES = 16_777_216;
 
 const NO_BYTES = Buffer.alloc(0);
 
 export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Outlet {
   const { cut, stops } = input;
   const places = [...(cut ? [cut.place] : []), ...stops.map(({ place }) => place)];
-  const hash = input.hashes ? createHash('sha256') : undefined;
-  const hashing = hash && idleWork((bytes) => hash.update(bytes));
+  const ahead = passable({ ...input, places });
+  const hashes = input.hashes ? answerHashes() : undefined;
+  const clock = pauseClock(hooks.timeScale);
   const queue: Buffer[] = [];
   let queuedBytes = 0;
   let sent = 0;
   let received = 0;
-  let headKnown = !input.needsHead;
-  let givenUp = false;
   let pendingBytes = 0;
   let flushedBytes = 0;
   let ending: OutletEnd | undefined;
-  let tail: Playback | undefined;
+  let tail: Playing | undefined;
   let ended = false;
   let clientHasEnded = false;
   let blocked = false;
@@ -106,28 +100,15 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
   let timer: NodeJS.Timeout | undefined;
   let leaveGate: (() => void) | undefined;
   let onFlushed: (() => void) | undefined;
-  // As the player's: pauses add up on a clock of their own, which starts anew where the upstream was waited for.
-  let clockMs = performance.now();
-  let goOnMs = 0;
-  let cutNoSoonerMs = 0;
-  let waitedMs = 0;
   let cutAt: number | undefined;
   const reached = new Set<LivePlace>();
   const lastEvent = input.keepLast ? lastEventKeeper() : undefined;
-
-  function limit(): number {
-    if (givenUp) return received;
-    if (!headKnown) return 0;
-    let least = places.length > 0 ? (input.unsure() ?? received) : received;
-    for (const { at, safe } of places) least = Math.min(least, at ?? safe);
-    return least;
-  }
 
   function pump(): void {
     while (!ended && !tail && !blocked) {
       if (takeStop()) continue;
       const atCut = cut?.place.at === sent;
-      const wait = (atCut ? cutNoSoonerMs : goOnMs) - performance.now();
+      const wait = clock.leftMs(atCut);
       if (wait > 0 && (atCut || queuedBytes > 0 || ending)) {
         block();
         timer = setTimeout(unblock, wait);
@@ -137,14 +118,14 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
         beginCut(cut);
         return;
       }
-      const length = Math.min(limit() - sent, queuedBytes);
+      const length = Math.min(ahead.limit(received) - sent, queuedBytes);
       if (length > 0) write(length);
       else if (queuedBytes === 0) {
         if (ending) conclude(ending);
         return;
       } else if (ending || queuedBytes > MAX_HELD_BYTES) {
         // Nothing will come that could tell more, or what has come is too long to be held.
-        givenUp = true;
+        ahead.giveUp();
       } else return;
     }
   }
@@ -152,21 +133,17 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
   /** Whether something was to be done here. */
   function takeStop(): boolean {
     const stop = stops.find(({ place }) => place.at !== undefined && place.at <= sent);
-    if (!stop || givenUp) return false;
+    if (!stop || ahead.gaveUp) return false;
     stop.place.next();
     reached.add(stop.place);
     for (const step of stop.steps()) {
       if (step.op === 'wait') {
-        clockMs += step.ms / hooks.timeScale;
-        waitedMs += step.ms;
-        goOnMs = clockMs;
-        if (!stop.between) cutNoSoonerMs = clockMs;
+        clock.pause(step.ms, stop.between);
       } else if (step.op === 'gate') {
         block();
         leaveGate = hooks.gate(step.name, () => {
           leaveGate = undefined;
-          // Time that was spent here is nobody's delay.
-          clockMs = Math.max(clockMs, performance.now());
+          clock.catchUp();
           unblock();
         });
       }
@@ -204,7 +181,7 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
     queuedBytes -= bytes.length;
     sent += bytes.length;
     lastEvent?.wrote(bytes, sent);
-    hashing?.add(bytes);
+    hashes?.wrote(bytes);
     pendingBytes += bytes.length;
     hooks.onWrite?.(bytes);
     const ready = socket.write(bytes, (error) => {
@@ -240,11 +217,14 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
 
   function startTail({ bytes, steps, closes }: Pick<WirePlan, 'bytes' | 'steps' | 'closes'>): void {
     const plan: WirePlan = { bytes, marks: [], steps, closes, unapplied: [] };
-    tail = play(socket, plan, {
+    const playing = play(socket, plan, {
       ...hooks,
       onEnd: (end) => finishWith({ ...end, flushedBytes: flushedBytes + end.flushedBytes }, steps, closes),
     });
-    if (clientHasEnded) tail.clientEnded();
+    tail = playing;
+    if (clientHasEnded) playing.clientEnded();
+    // Not within what the bytes are being pushed by.
+    queueMicrotask(playing.begin);
   }
 
   function finishWith(end: PlayEnd, steps: readonly Step[], closes: boolean): void {
@@ -261,42 +241,30 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
       unreached: [...cutUnreached, ...stopsUnreached],
       steps: [
         { op: 'write', start: 0, end: sent },
-        ...(waitedMs > 0 ? [{ op: 'wait', ms: waitedMs } as const] : []),
+        ...(clock.totalMs > 0 ? [{ op: 'wait', ms: clock.totalMs } as const] : []),
         ...steps,
       ],
       closes,
-      sha256: hash && hashed(),
+      sha256: hashes?.digests(queue),
     });
   }
 
-  function hashed(): { written: string; received: string } {
-    hashing?.flush();
-    const written = hash?.copy().digest('hex') ?? '';
-    for (const bytes of queue) hash?.update(bytes);
-    return { written, received: hash?.digest('hex') ?? '' };
-  }
-
-  const fan = spreadSignals(places);
-
   return {
     signals: {
-      ...fan,
-      onHead: (head) => {
-        headKnown = true;
-        fan.onHead?.(head);
-      },
+      ...ahead.signals,
       onEvent: (event) => {
         lastEvent?.seen(event.startBorder, event.endBorder);
-        fan.onEvent?.(event);
+        ahead.signals.onEvent?.(event);
       },
     },
     push: (bytes) => {
       if (ended || tail) return;
-      if (queuedBytes === 0 && !blocked) clockMs = Math.max(clockMs, performance.now());
+      // The upstream was waited for.
+      if (queuedBytes === 0 && !blocked) clock.catchUp();
       queue.push(bytes);
       queuedBytes += bytes.length;
       received += bytes.length;
-      for (const { onBytes } of places) onBytes?.(received);
+      ahead.come(received);
       pump();
       wasFull ||= isFull();
     },
@@ -313,9 +281,7 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
     get received() {
       return received;
     },
-    get silent() {
-      return tail?.silent ?? false;
-    },
+    silent: () => tail?.silent() ?? false,
     clientEnded: () => {
       clientHasEnded = true;
       tail?.clientEnded();

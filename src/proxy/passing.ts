@@ -5,7 +5,7 @@ import { idleOf } from '../fault/steps.js';
 import type { WirePlan } from '../fault/wire-plan.js';
 import type { RequestHead } from '../http/request.js';
 import { type ResponseHead, type ResponseScanner, responseScanner } from '../http/response-scanner.js';
-import type { Playback, PlayEnd, PlayHooks } from '../net/player.js';
+import type { PlayEnd, PlayHooks, Playing } from '../net/player.js';
 import { type Intent, insideOf } from '../proof/account.js';
 import type { Mark } from '../sse/mark.js';
 import { type AnswerSignals, answerScan, bodyKindOf } from './answer-scan.js';
@@ -15,12 +15,13 @@ import type { KeptInput } from './kept-answer.js';
 import type { LiveFault } from './live-fault.js';
 import { markKeeper } from './mark-keeper.js';
 import { type OutletEnd, outlet, type TurnedOut } from './outlet.js';
+import { type Rewriting, rewriting } from './rewriting.js';
 import { shiftedSignals, spreadSignals } from './spread-signals.js';
 
 /** Passes an answer on as it comes, with a fault that needs no more than a part of it at a time. */
 export interface Passing {
   readonly scan: ResponseScanner;
-  readonly playback: Playback;
+  readonly playback: Playing;
   readonly full: boolean;
   take(bytes: Buffer): void;
   finish(end: OutletEnd): void;
@@ -63,18 +64,20 @@ export function passing(socket: Socket, hooks: PlayHooks, input: PassingInput): 
     ...input,
     ...live,
     needsHead: live.needsEvents !== undefined,
-    unsure: () => scan.unsure,
+    // What is written anew is written in whole events.
+    unsure: () => (anew ? undefined : scan.unsure()),
     hashes: input.wanted,
   });
   const signals = spreadSignals([marks, out.signals]);
-  const edit = head && fault.head ? headEdit(head, input.first, fault, signals) : undefined;
-  const scan = answerScan(asked.method, protocol, edit?.signals ?? signals);
+  const anew = head && live.rewrites ? rewriting(head, input, signals) : undefined;
+  const edit = head && fault.head && !anew ? headEdit(head, input.first, fault, signals) : undefined;
+  const scan = answerScan(asked.method, protocol, (anew ?? edit)?.signals ?? signals, anew?.long);
   // Where nothing is looked for, events are counted once their bytes have gone on; only the end has to be known.
-  const plain = live.cut === undefined && live.stops.length === 0 && edit === undefined;
+  const plain = live.cut === undefined && live.stops.length === 0 && edit === undefined && anew === undefined;
   const ends = plain ? responseScanner(asked.method, {}) : undefined;
   const counting = plain ? idleWork(scan.feed) : undefined;
   const scanned = ends ?? scan;
-  const upstreamHash = edit && input.wanted ? createHash('sha256') : undefined;
+  const upstreamHash = (edit || anew) && input.wanted ? createHash('sha256') : undefined;
   let come = 0;
 
   function take(bytes: Buffer): void {
@@ -82,20 +85,43 @@ export function passing(socket: Socket, hooks: PlayHooks, input: PassingInput): 
     come += bytes.length;
     scanned.feed(bytes);
     // What comes behind the answer is no part of it.
-    const own = scanned.end === undefined ? bytes : bytes.subarray(0, Math.max(0, scanned.end - before));
+    const end = scanned.end();
+    const own = end === undefined ? bytes : bytes.subarray(0, Math.max(0, end - before));
     if (input.wanted) counting?.add(own);
     upstreamHash?.update(own);
+    if (anew) {
+      flush(anew);
+      return;
+    }
     // The first bytes have the whole head, where it is known beforehand.
     if (edit && head && before === 0) {
       out.push(Buffer.concat([own.subarray(0, head.start), edit.bytes, own.subarray(head.end)]));
     } else out.push(own);
   }
 
+  /** What is written of the new answer goes out; once all of it is, no more of the upstream's is wanted. */
+  function flush(anew: Rewriting): void {
+    const bytes = anew.written();
+    if (bytes.length > 0) out.push(bytes);
+    if (!anew.endReached) return;
+    if (scanned.end() === undefined) input.onCut();
+    out.finish({ steps: live.endSteps, closes: anew.closes });
+  }
+
+  function finish(end: OutletEnd): void {
+    const whole = scanned.end() !== undefined;
+    if (anew && !whole && !anew.endReached) anew.breakOff(scan.begun());
+    if (anew) flush(anew);
+    out.finish(anew && whole ? { ...end, closes: anew.closes } : end);
+  }
+
   function came(turnedOut: TurnedOut): PassedOn {
-    const { cutAt, unreached, steps, closes, sha256 } = turnedOut;
+    const { steps, closes, sha256 } = turnedOut;
+    const cutAt = anew?.endReached ? out.received : turnedOut.cutAt;
+    const unreached = [...turnedOut.unreached, ...(anew?.unreached ?? [])];
     counting?.flush();
     // What ended with the connection has a last event, too.
-    if (ends?.end !== undefined) scan.finish();
+    if (ends?.end() !== undefined) scan.finish();
     const all = marks.marks();
     const { cut } = fault;
     const idle = idleOf({ fault, content: input.content, context: input.material.context, seed: input.material.seed });
@@ -106,7 +132,10 @@ export function passing(socket: Socket, hooks: PlayHooks, input: PassingInput): 
         ...(cut && cutAt !== undefined ? { cut: { position: cut.at, offset: cutAt } } : {}),
         steps,
         closes,
-        unapplied: unappliedIn(fault),
+        unapplied: [
+          ...unappliedIn(fault),
+          ...(anew?.unapplied ?? (live.rewrites ? ['all: the answer was not whole'] : [])),
+        ],
         ...(idle ? { idle } : {}),
       },
       intent: {
@@ -118,7 +147,7 @@ export function passing(socket: Socket, hooks: PlayHooks, input: PassingInput): 
         ...(sha256 ? { written: { bytes: out.sent, sha256: sha256.written } } : {}),
       },
       sha256: upstreamHash?.digest('hex') ?? sha256?.received ?? null,
-      rewritten: edit !== undefined,
+      rewritten: edit !== undefined || anew !== undefined,
       unmarked: marks.unmarked,
       ...(unreached.length > 0 ? { unreached: unreachedText(unreached, fault, marks.events, out.received) } : {}),
     };
@@ -131,7 +160,7 @@ export function passing(socket: Socket, hooks: PlayHooks, input: PassingInput): 
       return out.full;
     },
     take,
-    finish: out.finish,
+    finish,
     came,
   };
 }
@@ -146,7 +175,7 @@ function unreachedText(unreached: readonly string[], { cut }: FaultSpec, events:
 }
 
 /** What an upstream's answer says is its own matter. */
-function unappliedIn({ answer, pace, cut }: FaultSpec): string[] {
+export function unappliedIn({ answer, pace, cut }: FaultSpec): string[] {
   const healthy = answer === undefined || (answer.kind === 'turn' && /^(success|partial)$/.test(answer.turn.text));
   return [...(healthy ? [] : ['answer']), ...(pace?.pulse && !cut ? ['pace.pulse'] : [])];
 }

@@ -7,6 +7,7 @@ import type { Request, RequestHead } from '../http/request.js';
 import type { Routed } from '../http/routes.js';
 import type { Job } from '../net/connection.js';
 import type { Playback, PlayHooks } from '../net/player.js';
+import type { Recording } from '../replay/recording.js';
 import type { Protocol } from '../sse/dialect.js';
 import { type Came, relay } from './relay.js';
 import { requestUp } from './request-up.js';
@@ -30,7 +31,7 @@ export interface PassedRequest {
 export interface PassedAnswer {
   play(socket: Socket, hooks: PlayHooks): Playback;
   /** What it came to be, once the play has ended. */
-  readonly came: Came | undefined;
+  came(): Came | undefined;
 }
 
 export interface ProxyAnswersDeps {
@@ -38,6 +39,8 @@ export interface ProxyAnswersDeps {
   readonly content: Content;
   readonly wanted: boolean;
   readonly keepsBytes: boolean;
+  /** Stores what the upstream answers. */
+  readonly recording: Recording | undefined;
   emit(event: ServerEvent): void;
 }
 
@@ -50,16 +53,13 @@ export function proxyAnswers(deps: ProxyAnswersDeps): ProxyAnswers {
   const { upstream, content, wanted, keepsBytes } = deps;
   const { host, basePath, key, decode } = upstream.target;
 
-  function pass(
-    { request, protocol, fault, material }: PassedRequest,
-    as: Protocol | undefined = protocol,
-  ): PassedAnswer {
+  function pass({ request, protocol, fault, material }: PassedRequest, as: Protocol | null = protocol): PassedAnswer {
     let came: Came | undefined;
     return {
       play: (socket, hooks) =>
         relay(socket, hooks, {
           upstream,
-          request: requestUp(rawOf(request), { host, basePath, key, decode, protocol: as }),
+          request: requestUp(rawOf(request), { host, basePath, key, decode, protocol: as ?? undefined }),
           asked: request,
           fault,
           protocol,
@@ -67,15 +67,14 @@ export function proxyAnswers(deps: ProxyAnswersDeps): ProxyAnswers {
           material,
           keepAlive: request.keepAlive,
           chunkedAllowed: request.httpVersion === '1.1',
-          wanted: wanted && as !== undefined,
-          keepsBytes: keepsBytes && as !== undefined,
+          wanted: wanted && as !== null,
+          keepsBytes: keepsBytes && as !== null,
+          tap: deps.recording?.begin(request, as),
           onCame: (what) => {
             came = what;
           },
         }),
-      get came() {
-        return came;
-      },
+      came: () => came,
     };
   }
 
@@ -83,13 +82,13 @@ export function proxyAnswers(deps: ProxyAnswersDeps): ProxyAnswers {
     // The key that --api-key sets is asked for here. Nothing but HTTP goes through.
     const refused = routed.kind === 'provider_error' && routed.error === 'auth_error';
     if (refused || request.method === 'CONNECT' || isUpgrade(request)) return undefined;
-    const passed = pass({ request, protocol: 'openai-chat', fault: {}, material: material() }, undefined);
+    const passed = pass({ request, protocol: 'openai-chat', fault: {}, material: material() }, null);
     const { method, path } = request;
     return {
       plan: NO_PLAN,
       play: passed.play,
       onEnd: () => {
-        const status = passed.came?.upstream.status ?? 0;
+        const status = passed.came()?.upstream.status ?? 0;
         deps.emit({ type: 'auxiliary', method, path, status });
       },
     };

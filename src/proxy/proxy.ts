@@ -30,6 +30,12 @@ export async function startNamedProxy(given: FaultProxyOptions, naming: Naming):
   if (given.upstream === undefined) {
     throw new WirefaultError('bad_option', `${naming('upstream')}: missing; expected the URL of the real server`);
   }
+  if (given.replay !== undefined) {
+    throw new WirefaultError(
+      'bad_option',
+      `${naming('replay')}: a proxy answers from its upstream; use serve to replay`,
+    );
+  }
   const upstream = upstreamOf(upstreamTarget(given, naming));
   const server = await startNamed(rest, naming, upstream);
   return Object.defineProperties(

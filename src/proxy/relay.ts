@@ -7,16 +7,17 @@ import type { WirePlan } from '../fault/wire-plan.js';
 import { errorReply } from '../http/reply.js';
 import type { RequestHead } from '../http/request.js';
 import { headerIn, type ResponseHead, responseScanner } from '../http/response-scanner.js';
-import { type Playback, type PlayEnd, type PlayHooks, play } from '../net/player.js';
+import { type Playback, type PlayEnd, type PlayHooks, type Playing, play } from '../net/player.js';
 import { intentOf } from '../proof/account.js';
 import type { CameToBe } from '../proof/bookkeeper.js';
 import { bodyKindOf } from './answer-scan.js';
 import { type Keeping, keeping } from './keeping.js';
 import type { KeptInput } from './kept-answer.js';
-import { liveFault, settleStep, wholeReason } from './live-fault.js';
+import { liveFault, settleStep } from './live-fault.js';
 import { type Passing, passing } from './passing.js';
 import type { Upstream } from './upstream.js';
-import { askUpstream, type UpstreamOver } from './upstream-side.js';
+import { askUpstream, type UpstreamOver, type UpstreamTap } from './upstream-side.js';
+import { wholeReason } from './whole-reason.js';
 
 /**
  * Answers a request with what the upstream answers to it, and does to it on the way what the fault says: bytes pass as
@@ -31,6 +32,8 @@ export interface RelayInput extends KeptInput {
   readonly wanted: boolean;
   /** Whether the upstream's bytes are kept. */
   readonly keepsBytes: boolean;
+  /** Records the exchange with the upstream. */
+  readonly tap?: UpstreamTap | undefined;
   /** Told just before the end of the play. */
   onCame(came: Came): void;
 }
@@ -58,9 +61,9 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
   const live = wholeReason(fault) === undefined ? liveFault({ ...input, seed: input.material.seed }) : undefined;
   /** Looks for the head, where it decides what is done. */
   const probe = responseScanner(asked.method, {});
-  const decided = live !== undefined && live.needsEvents === undefined && fault.head === undefined;
+  const decided = live !== undefined && live.needsEvents === undefined && fault.head === undefined && !live.rewrites;
   let soFar: Buffer[] = [];
-  let inner: Playback | undefined;
+  let inner: Playing | undefined;
   let pass: Passing | undefined;
   let keep: Keeping | undefined;
   let outcome: Outcome | undefined;
@@ -71,7 +74,7 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
   let over = false;
   const upstreamBytes: Buffer[] | undefined = input.keepsBytes ? [] : undefined;
 
-  const side = askUpstream(upstream, input.request, { onData, onOver });
+  const side = askUpstream(upstream, input.request, { onData, onOver }, input.tap);
 
   function onData(bytes: Buffer): void {
     if (over) return;
@@ -82,16 +85,18 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
     }
     soFar.push(bytes);
     if (!decided) probe.feed(bytes);
-    if (!decided && live && !probe.head && probe.broken === undefined) return;
+    if (!decided && live && !probe.head() && probe.broken() === undefined) return;
     const first = soFar.length === 1 ? bytes : Buffer.concat(soFar);
     soFar = [];
-    decide(probe.head, first);
+    decide(probe.head(), first);
     if (!over && (pass || keep)) take(first);
   }
 
   /** What is done with the answer. The head isn't known where it makes no difference. */
   function decide(head: ResponseHead | undefined, first: Buffer): void {
     if (!live) startKeeping(wholeReason(fault) ?? '');
+    else if (live.rewrites && head && (head.framing === 'none' || bodyKindOf(head).kind === 'other'))
+      startKeeping('an answer that is no event stream');
     else if (live.needsEvents !== undefined && head && bodyKindOf(head).kind === 'other')
       unlikeEvents(live.needsEvents, head);
     else startPassing(head, first);
@@ -137,8 +142,9 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
     }
     keep?.take(bytes);
     const scan = pass?.scan ?? keep?.scan;
-    if (scan?.end !== undefined) complete(scan.end);
-    else if (keep && side.received > upstream.target.maxBufferBytes) {
+    const end = scan?.end();
+    if (end !== undefined) complete(end);
+    else if (keep && side.received() > upstream.target.maxBufferBytes) {
       refuse(
         'cut_unreached',
         `the answer is over ${upstream.target.maxBufferBytes} bytes, which ${buffered} needs whole`,
@@ -150,9 +156,9 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
   function complete(end: number): void {
     if (whole) return;
     whole = true;
-    const head = (pass?.scan ?? keep?.scan)?.head;
+    const head = (pass?.scan ?? keep?.scan)?.head();
     // A client that said close has said it to the upstream, whatever that answers (aimock: keep-alive, then a 400).
-    side.done(side.received === end && head?.keepAlive === true && asked.keepAlive);
+    side.done(side.received() === end && head?.keepAlive === true && asked.keepAlive);
     if (pass) {
       pass.finish({ steps: [{ op: 'teardown', kind: 'keep_alive' }], closes: head?.keepAlive !== true });
       return;
@@ -169,12 +175,12 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
     if (over || whole) return;
     const scan = pass?.scan ?? keep?.scan;
     if (what.kind === 'fin' && scan?.finish()) {
-      complete(side.received);
+      complete(side.received());
       return;
     }
-    outcome = scan?.broken === undefined || what.kind !== 'fin' ? OUTCOME_OF[what.kind] : 'upstream_invalid';
+    outcome = scan?.broken() === undefined || what.kind !== 'fin' ? OUTCOME_OF[what.kind] : 'upstream_invalid';
     why = what.message;
-    if (side.received === 0 && upstream.target.onError === '502') {
+    if (side.received() === 0 && upstream.target.onError === '502') {
       refuse(outcome, `the upstream ${upstream.target.url} failed (${what.kind}): ${what.message}`);
       return;
     }
@@ -183,12 +189,12 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
 
   /** What the upstream did is done to the client, behind all that came of the answer. */
   function mirror(kind: UpstreamOver['kind']): void {
-    const kept = keep?.bytes ?? Buffer.concat(soFar);
+    const kept = keep?.bytes() ?? Buffer.concat(soFar);
     if (!pass && live) startPassing(undefined, NO_BYTES);
     const last: WirePlan['steps'] =
       kind === 'fin'
         ? [{ op: 'teardown', kind: 'fin' }]
-        : [...(side.received > 0 ? [settleStep(content)] : []), { op: 'teardown', kind: 'rst' }];
+        : [...(side.received() > 0 ? [settleStep(content)] : []), { op: 'teardown', kind: 'rst' }];
     if (pass) {
       if (kept.length > 0) pass.take(kept);
       pass.finish({ steps: last, closes: true });
@@ -220,10 +226,12 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
     });
     inner = playback;
     if (clientHasEnded) playback.clientEnded();
+    // Not within what an answer's bytes are being looked at by.
+    queueMicrotask(playback.begin);
   }
 
   function planned(plan: WirePlan): Pick<CameToBe, 'plan' | 'intent'> & { readonly sha256: string | null } {
-    const bytes = keep?.bytes;
+    const bytes = keep?.bytes();
     return { plan, intent: intentOf(plan, false), sha256: bytes ? hash('sha256', bytes, 'hex') : null };
   }
 
@@ -254,9 +262,9 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
       upstream: {
         ...told,
         // What came behind the answer is none of it.
-        bytes: Math.min(told.bytes, scan.end ?? told.bytes),
+        bytes: Math.min(told.bytes, scan.end() ?? told.bytes),
         error: told.error ?? why ?? null,
-        status: scan.head?.status ?? null,
+        status: scan.head()?.status ?? null,
         sha256,
         buffered,
         rewritten: rewritten ?? (sha256 === null || sha256 !== intent.sha256),
@@ -273,9 +281,9 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
   }
 
   return {
-    get silent() {
-      return inner?.silent ?? false;
-    },
+    // The upstream was asked as soon as there was a relay.
+    begin: () => {},
+    silent: () => inner?.silent() ?? false,
     clientEnded: () => {
       clientHasEnded = true;
       side.halfClose();

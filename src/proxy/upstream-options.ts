@@ -23,12 +23,14 @@ export interface UpstreamOptions {
   /** Files (PEM) with our own certificate and its key, for upstreams that ask for one. */
   readonly upstreamCert?: string | undefined;
   readonly upstreamKey?: string | undefined;
-  /** Don't check the upstream's certificate. Default false. */
+  /** Don't check the upstream's certificate; the event `upstream_insecure` says so at the start. Default false. */
   readonly upstreamInsecure?: boolean | undefined;
   /** Silence of the upstream, connecting included, after which it is given up; 0 (default): never. */
   readonly upstreamTimeoutMs?: number | undefined;
   /** Largest answer that is kept whole, for faults that need it whole. Default 64 MiB. */
   readonly maxBufferBytes?: number | undefined;
+  /** Folder in which each exchange with the upstream is stored, for `replay` (docs/recordings.md). */
+  readonly record?: string | undefined;
 }
 
 export const ON_UPSTREAM_ERROR = ['mirror', '502'] as const;
@@ -45,7 +47,9 @@ export const UPSTREAM_OPTION_NAMES = [
   'upstreamInsecure',
   'upstreamTimeoutMs',
   'maxBufferBytes',
+  'record',
 ] as const satisfies readonly (keyof UpstreamOptions)[];
+export type UpstreamOptionName = (typeof UPSTREAM_OPTION_NAMES)[number];
 
 export interface UpstreamTarget {
   /** As it was given, for people. */
@@ -61,6 +65,7 @@ export interface UpstreamTarget {
   readonly onError: OnUpstreamError;
   readonly timeoutMs: number;
   readonly maxBufferBytes: number;
+  readonly record: string | undefined;
 }
 
 export interface TlsTarget {
@@ -70,13 +75,16 @@ export interface TlsTarget {
   readonly insecure: boolean;
 }
 
-const DEFAULT_MAX_BUFFER_BYTES = 67_108_864;
+export const DEFAULT_MAX_BUFFER_BYTES = 67_108_864;
 
 /** @throws WirefaultError `bad_option` */
 export function upstreamTarget(options: UpstreamOptions, naming: Naming): UpstreamTarget {
   const url = urlOf(options.upstream, naming);
   const secure = url.protocol === 'https:';
-  const { decode = false, onUpstreamError = 'mirror', upstreamInsecure = false } = options;
+  const { decode = false, onUpstreamError = 'mirror', upstreamInsecure = false, record } = options;
+  if (record !== undefined && (typeof record !== 'string' || record === '')) {
+    throw refused(naming('record'), record, 'the path of a folder');
+  }
   for (const [name, value] of Object.entries({ decode, upstreamInsecure })) {
     if (typeof value !== 'boolean') throw refused(naming(name), value, 'true or false');
   }
@@ -87,9 +95,10 @@ export function upstreamTarget(options: UpstreamOptions, naming: Naming): Upstre
     upstreamCa: options.upstreamCa,
     upstreamCert: options.upstreamCert,
     upstreamKey: options.upstreamKey,
+    upstreamInsecure: upstreamInsecure || undefined,
   };
   for (const [name, value] of Object.entries(tlsOnly)) {
-    if (value !== undefined && !secure) throw refused(naming(name), value, `an upstream of https:// beside it`);
+    if (value !== undefined && !secure) throw refused(naming(name), value, 'an upstream of https:// beside it');
   }
   return {
     url: options.upstream,
@@ -102,6 +111,7 @@ export function upstreamTarget(options: UpstreamOptions, naming: Naming): Upstre
     decode,
     onError: onUpstreamError,
     timeoutMs: count('upstreamTimeoutMs', options.upstreamTimeoutMs, 0, MAX_TIMER_MS, naming),
+    record,
     maxBufferBytes: count('maxBufferBytes', options.maxBufferBytes, DEFAULT_MAX_BUFFER_BYTES, 2 ** 31 - 1, naming),
   };
 }

@@ -13,7 +13,7 @@ export interface UpstreamSide {
   /** Nothing more of the answer is wanted. */
   drop(): void;
   /** Bytes that came. */
-  readonly received: number;
+  received(): number;
   account(): Omit<UpstreamAccount, 'sha256' | 'status' | 'buffered' | 'rewritten' | 'unmarkedEvents'>;
 }
 
@@ -28,8 +28,22 @@ export interface UpstreamSideEvents {
   onOver(over: UpstreamOver): void;
 }
 
+/** Whoever records what an upstream answers. */
+export interface UpstreamTap {
+  /** The request goes up, perhaps for a second time. */
+  sent(): void;
+  data(bytes: Buffer): void;
+  /** Told once; `kept` and `dropped` are the proxy's own doing. */
+  ended(end: UpstreamAccount['end']): void;
+}
+
 /** Sends a request up, at once. */
-export function askUpstream(upstream: Upstream, request: Buffer, events: UpstreamSideEvents): UpstreamSide {
+export function askUpstream(
+  upstream: Upstream,
+  request: Buffer,
+  events: UpstreamSideEvents,
+  tap?: UpstreamTap,
+): UpstreamSide {
   const startMs = performance.now();
   const { target } = upstream;
   let end: UpstreamAccount['end'] | undefined;
@@ -48,13 +62,15 @@ export function askUpstream(upstream: Upstream, request: Buffer, events: Upstrea
       {
         onConnect: () => {
           connectMs = rounded(performance.now() - startMs);
-          address = connection.address ?? null;
+          address = connection.address() ?? null;
+          tap?.sent();
           connection.write(request);
           if (halfClosed) connection.end();
         },
         onData: (bytes) => {
           ttfbMs ??= rounded(performance.now() - startMs);
           received += bytes.length;
+          if (end === undefined) tap?.data(bytes);
           events.onData(bytes);
         },
         onFin: () => over({ kind: 'fin', message: 'the upstream closed the connection' }),
@@ -62,6 +78,11 @@ export function askUpstream(upstream: Upstream, request: Buffer, events: Upstrea
       },
       fresh,
     );
+  }
+
+  function endBy(what: UpstreamAccount['end']): void {
+    end = what;
+    tap?.ended(what);
   }
 
   function over(what: UpstreamOver): void {
@@ -74,7 +95,7 @@ export function askUpstream(upstream: Upstream, request: Buffer, events: Upstrea
       if (paused) connection.pause();
       return;
     }
-    end = what.kind;
+    endBy(what.kind);
     error = what.kind === 'fin' ? null : what.message;
     events.onOver(what);
     connection.destroy();
@@ -95,18 +116,17 @@ export function askUpstream(upstream: Upstream, request: Buffer, events: Upstrea
     },
     done: (reusable) => {
       if (end !== undefined) return;
-      end = reusable && !halfClosed ? 'kept' : 'dropped';
-      if (end === 'kept') connection.release();
+      const keeps = reusable && !halfClosed;
+      endBy(keeps ? 'kept' : 'dropped');
+      if (keeps) connection.release();
       else connection.destroy();
     },
     drop: () => {
       if (end !== undefined) return;
-      end = 'dropped';
+      endBy('dropped');
       connection.destroy();
     },
-    get received() {
-      return received;
-    },
+    received: () => received,
     account: () => ({
       url: target.url,
       address,

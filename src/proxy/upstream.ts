@@ -36,7 +36,7 @@ export interface UpstreamConnection {
   /** It was used before. */
   readonly reused: boolean;
   /** `undefined` until it is connected. */
-  readonly address: string | undefined;
+  address(): string | undefined;
   write(bytes: Buffer): void;
   /** Ends our sending side. */
   end(): void;
@@ -134,7 +134,7 @@ export function upstreamOf(target: UpstreamTarget): Upstream {
     const { socket } = line;
     return {
       reused,
-      get address() {
+      address: () => {
         const { remoteAddress, remotePort } = socket;
         return remoteAddress === undefined
           ? undefined

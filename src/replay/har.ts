@@ -122,7 +122,7 @@ function entryOf(tape: Tape, request: HarRequest): Entry {
   const seen = keeping(tape.method, protocol);
   seen.take(tape.answer);
   if (tape.end === 'whole') seen.scan.finish();
-  const { head, body = Buffer.alloc(0) } = seen.kept ?? {};
+  const { head, body = Buffer.alloc(0) } = seen.kept() ?? {};
   const headers = head?.headers ?? [];
   const wait = tape.segments[0]?.atMs ?? tape.endMs;
   const mimeType = headerIn(headers, 'content-type') ?? '';

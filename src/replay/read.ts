@@ -54,9 +54,9 @@ function rawTape(path: string, bytes: Buffer): Tape {
   const seen = keeping('POST', 'openai-chat');
   seen.take(bytes);
   const whole = seen.scan.finish();
-  const { kind, body = bytes } = seen.kept ?? {};
+  const { kind, body = bytes } = seen.kept() ?? {};
   const stream = kind?.kind === 'events';
   const dialect = stream ? dialectOfEvents(body) : dialectOfJson(body);
-  const answer = whole ? seen.bytes : bytes;
+  const answer = whole ? seen.bytes() : bytes;
   return { ...LONE, name: basename(path), dialect, stream, answer, end: whole ? 'whole' : 'fin' };
 }

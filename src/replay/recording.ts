@@ -149,7 +149,7 @@ function filesOf(over: Over, { redact, secrets }: RecordingOptions): Record<stri
   seen.take(bytes);
   if (over.end === 'fin') seen.scan.finish();
   // What came behind the answer is no part of it.
-  const answer = seen.bytes;
+  const answer = seen.bytes();
   const raw = request.raw ?? Buffer.alloc(0);
   const masked = redact ? maskedExchange(raw, answer, secrets) : { request: raw, answer, what: [] };
   const { method, target, body, path } = request;
@@ -164,10 +164,10 @@ function filesOf(over: Over, { redact, secrets }: RecordingOptions): Record<stri
       stream: asksForStream(body),
     },
     answer: {
-      status: seen.scan.head?.status ?? null,
+      status: seen.scan.head()?.status ?? null,
       bytes: answer.length,
       segments: segmentsWithin(over.segments, answer.length),
-      end: endOf(over.end, seen.scan.end !== undefined),
+      end: endOf(over.end, seen.scan.end() !== undefined),
       endMs,
     },
     redacted: masked.what.length > 0 ? [...masked.what] : null,
@@ -176,7 +176,10 @@ function filesOf(over: Over, { redact, secrets }: RecordingOptions): Record<stri
     [FILES.exchange]: `${JSON.stringify(exchange, null, 2)}\n`,
     [FILES.request]: masked.request,
     [FILES.answer]: masked.answer,
-    [FILES.marks]: seen.marks.map((mark) => `${JSON.stringify(markWithin(mark, answer.length))}\n`).join(''),
+    [FILES.marks]: seen
+      .marks()
+      .map((mark) => `${JSON.stringify(markWithin(mark, answer.length))}\n`)
+      .join(''),
   };
 }
 

@@ -4,7 +4,7 @@ import { idleOf, stepsOf } from '../fault/steps.js';
 import type { WirePlan } from '../fault/wire-plan.js';
 import { headerIn } from '../http/response-scanner.js';
 import type { SeenEvent } from '../proxy/answer-scan.js';
-import { type Keeping, keeping } from '../proxy/keeping.js';
+import { keeping } from '../proxy/keeping.js';
 import { type KeptAnswer, type KeptInput, keptPlan } from '../proxy/kept-answer.js';
 import { unappliedIn } from '../proxy/passing.js';
 import type { Protocol } from '../sse/dialect.js';
@@ -41,15 +41,16 @@ export function readTape(tape: Tape, protocol: Protocol): ReadTape {
   if (tape.end === 'whole') seen.scan.finish();
   const { length } = tape.answer;
   const isWhole = ({ end }: Mark): boolean => end <= length;
-  const told = { bytes: tape.answer, marks: seen.marks.filter(isWhole) };
-  const kept = seen.kept && { ...seen.kept, answer: told, events: allEvents(seen) };
-  return { tape, protocol, kept, told, unfinished: seen.marks.filter((mark) => !isWhole(mark)) };
+  const marks = seen.marks();
+  const told = { bytes: tape.answer, marks: marks.filter(isWhole) };
+  const whole = seen.kept();
+  const kept = whole && { ...whole, answer: told, events: allEvents(whole) };
+  return { tape, protocol, kept, told, unfinished: marks.filter((mark) => !isWhole(mark)) };
 }
 
 /** The events, with the one that broke off as its bytes alone, so that those aren't lost where the others change. */
-function allEvents({ kept }: Keeping): readonly SeenEvent[] {
-  if (kept?.kind.kind !== 'events') return kept?.events ?? [];
-  const { events, body } = kept;
+function allEvents({ kind, events, body }: KeptAnswer): readonly SeenEvent[] {
+  if (kind.kind !== 'events') return events;
   let last: SeenEvent | undefined;
   const scanner = sseScanner({
     onEvent: (event) => {

@@ -60,8 +60,8 @@ export interface StreamEvent {
   readonly retry?: string;
   /** The `data:` line. `sequence` counts the events of the final list from 0; a dialect without numbers ignores it. */
   readonly data?: (sequence: number) => string;
-  /** All of its text as it is sent, line ends included; nothing else of it is. */
-  readonly raw?: string;
+  /** All of it as it is sent, line ends included; nothing else of it is. Somebody else's bytes need not be UTF-8. */
+  readonly raw?: string | Buffer;
   readonly content?: Content;
 }
 

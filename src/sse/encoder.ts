@@ -50,9 +50,8 @@ function linesOf(event: StreamEvent, { at, sequence }: Place, form: SseForm): st
   ];
 }
 
-/** The bytes of an event as text. */
+/** The text of an event that isn't raw. */
 function textOf(event: StreamEvent, place: Place, form: SseForm, nextEol: () => string): string {
-  if (event.raw !== undefined) return event.raw;
   const lines = linesOf(event, place, form).map((line) => `${line}${nextEol()}`);
   const end = place.last ? (form.end ?? 'blank_line') : 'blank_line';
   if (end === 'nothing') return lines.join('').replace(/[\r\n]+$/, '');
@@ -63,25 +62,38 @@ function textOf(event: StreamEvent, place: Place, form: SseForm, nextEol: () => 
   return pad === undefined ? text : `${pad}${eol}${text}`;
 }
 
-/** The sequence number of an event is its place among those of the final list that have data, so that edits leave no gap. */
-export function encodeEvents(events: readonly StreamEvent[], form: SseForm = {}): Marked[] {
+/**
+ * Writes the events of a stream one after the other. The sequence number of an event is its place among those of the
+ * final list that have data, so that edits leave no gap.
+ */
+export function eventEncoder(form: SseForm = {}): (event: StreamEvent, last: boolean) => Marked {
   const nextEol = lineEnder(form);
   const mark = form.bom === 'middle' ? 1 : 0;
+  let at = 0;
   let sequence = 0;
-  return events.map((event, at) => {
+  return (event, last) => {
     const bom = form.bom && at === mark ? BOM.repeat(form.bom === 'twice' ? 2 : 1) : '';
-    const text = `${bom}${textOf(event, { at, sequence, last: at === events.length - 1 }, form, nextEol)}`;
+    const { raw } = event;
+    const text =
+      typeof raw === 'object' ? undefined : `${bom}${raw ?? textOf(event, { at, sequence, last }, form, nextEol)}`;
+    const given = typeof raw === 'object' ? raw : Buffer.alloc(0);
+    const bytes = text === undefined ? (bom ? Buffer.concat([Buffer.from(bom), given]) : given) : Buffer.from(text);
+    at++;
     if (event.data) sequence++;
-    const bytes = Buffer.from(text);
     const marks: Mark[] = [
-      { kind: 'event', index: at + 1, name: event.name, role: event.role, start: 0, end: bytes.length },
+      { kind: 'event', index: at, name: event.name, role: event.role, start: 0, end: bytes.length },
     ];
-    const place = event.content && locate(text, event.content, 0);
-    if (event.content && place) {
+    const place = event.content && text !== undefined ? locate(text, event.content, 0) : undefined;
+    if (event.content && text !== undefined && place) {
       marks.push({ kind: event.content.kind, index: 1, ...byteRange(text, place.start, place.end) });
     }
     return { bytes, marks };
-  });
+  };
+}
+
+export function encodeEvents(events: readonly StreamEvent[], form?: SseForm): Marked[] {
+  const encode = eventEncoder(form);
+  return events.map((event, at) => encode(event, at === events.length - 1));
 }
 
 /**

@@ -24,6 +24,8 @@ export interface SseEvents {
   /** The first byte of an event has come, which is at `start`. */
   onStart?(start: number): void;
   onEvent(event: ScannedEvent): void;
+  /** Bytes of an event that is too long to be kept, as they come; it isn't told as one. `ended`: they are its last. */
+  onLong?(bytes: Buffer, ended: boolean): void;
 }
 
 export interface SseScanner {
@@ -32,17 +34,23 @@ export interface SseScanner {
   /** The body is whole: what has begun is an event too, as most clients see it. */
   finish(): void;
   /** Where the event that is coming has begun. */
-  readonly openedAt: number | undefined;
+  openedAt(): number | undefined;
+  /** What is kept of it. */
+  begun(): Buffer;
   /** An event has ended by a CR, and the LF that may follow belongs to it: it ends here, or one byte later. */
-  readonly endsAt: number | undefined;
+  endsAt(): number | undefined;
 }
 
 const LF = 0x0a;
 const CR = 0x0d;
 
-export function sseScanner(events: SseEvents): SseScanner {
+/** @param maxEventBytes of an event that is kept. Default: of any length */
+export function sseScanner(events: SseEvents, maxEventBytes = Number.POSITIVE_INFINITY): SseScanner {
   let index = 0;
   let stretches: Stretch[] = [];
+  /** Bytes in them. */
+  let keptBytes = 0;
+  let long = false;
   let openedAt: number | undefined;
   /** Whether the current line has any byte. */
   let inLine = false;
@@ -51,15 +59,29 @@ export function sseScanner(events: SseEvents): SseScanner {
   /** That CR ended the event, which isn't told before it is known whether a LF follows. */
   let endsAt: number | undefined;
 
-  function emit(end: number): void {
+  const joined = (): Buffer => {
     const [first] = stretches;
-    const bytes =
-      stretches.length === 1 && first ? first.bytes : Buffer.concat(stretches.map((stretch) => stretch.bytes));
-    const event: ScannedEvent = { index: ++index, bytes, stretches, start: openedAt ?? end, end };
+    return stretches.length === 1 && first ? first.bytes : Buffer.concat(stretches.map(({ bytes }) => bytes));
+  };
+
+  function emit(end: number): void {
+    const event: ScannedEvent = { index: ++index, bytes: joined(), stretches, start: openedAt ?? end, end };
+    const wasLong = long || event.bytes.length > maxEventBytes;
+    long = false;
     stretches = [];
+    keptBytes = 0;
     openedAt = undefined;
     endsAt = undefined;
-    events.onEvent(event);
+    if (wasLong) events.onLong?.(event.bytes, true);
+    else events.onEvent(event);
+  }
+
+  function letGo(): void {
+    const bytes = joined();
+    long = true;
+    stretches = [];
+    keptBytes = 0;
+    events.onLong?.(bytes, false);
   }
 
   function open(at: number): void {
@@ -75,6 +97,7 @@ export function sseScanner(events: SseEvents): SseScanner {
     let from = 0;
     const keep = (end: number): void => {
       if (end > from) stretches.push({ start: start + from, bytes: bytes.subarray(from, end) });
+      keptBytes += end - from;
       from = end;
     };
     if (afterCr) {
@@ -120,6 +143,7 @@ export function sseScanner(events: SseEvents): SseScanner {
       }
     }
     if (openedAt !== undefined) keep(length);
+    if (keptBytes > 0 && (long || keptBytes > maxEventBytes)) letGo();
   }
 
   return {
@@ -128,15 +152,13 @@ export function sseScanner(events: SseEvents): SseScanner {
       const last = stretches.at(-1);
       if (endsAt !== undefined) emit(endsAt);
       else if (openedAt !== undefined && last) emit(last.start + last.bytes.length);
+      else if (long) emit(0);
       inLine = false;
       afterCr = false;
     },
-    get openedAt() {
-      return openedAt;
-    },
-    get endsAt() {
-      return endsAt;
-    },
+    openedAt: () => openedAt,
+    begun: joined,
+    endsAt: () => endsAt,
   };
 }
 

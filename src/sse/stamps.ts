@@ -38,9 +38,9 @@ export function stampWriter(seed: string, now: Date): (recipe: StampRecipe) => s
     switch (recipe.kind) {
       case 'id': {
         const letters = ALPHABETS[recipe.alphabet];
-        let text = '';
-        for (let i = 0; i < recipe.width; i++) text += letters[Math.floor(random() * letters.length)];
-        return text;
+        const codes = new Array<number>(recipe.width);
+        for (let i = 0; i < recipe.width; i++) codes[i] = letters.charCodeAt(Math.floor(random() * letters.length));
+        return String.fromCharCode(...codes);
       }
       case 'unix_seconds':
         return String(Math.floor(now.getTime() / 1000));

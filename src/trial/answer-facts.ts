@@ -8,7 +8,7 @@ export function headOf(bytes: Buffer | undefined): ResponseHead | undefined {
   if (!bytes) return undefined;
   const scanner = responseScanner('POST', {});
   scanner.feed(bytes);
-  return scanner.head;
+  return scanner.head();
 }
 
 /** How long an answer tells the client to wait, in milliseconds. Dates and nonsense are no such number. */

@@ -60,13 +60,14 @@ describe('what is understood', () => {
     ['GET /__journal/12/request', '', { kind: 'bytes', exchange: 12, of: 'request' }],
     ['GET /__journal/12/response', '', { kind: 'bytes', exchange: 12, of: 'response' }],
     ['GET /__metrics', '', { kind: 'metrics' }],
+    ['GET /__health', '', { kind: 'health' }],
   ];
   for (const [line, body, command] of cases) {
     it(`${line} ${body === '' ? '' : JSON.stringify(body)}`, () => expect(understood(line, body)).toEqual(command));
   }
 
   it('is all that is told', () => {
-    expect(CONTROL_PATHS).toHaveLength(12);
+    expect(CONTROL_PATHS).toHaveLength(13);
     for (const { 0: line } of cases) expect(isControlPath(line.split(' ')[1] ?? '')).toBe(true);
     expect(isControlPath('/v1/models')).toBe(false);
     expect(isControlPath('/fault/F2/__control')).toBe(false);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Gauges, metricsOf } from '../../src/control/metrics.js';
 import type { ServerEvent } from '../../src/events.js';
-import { ledgerWith } from '../proof/ledgers.js';
 import { readMetrics, seriesValue } from '../support/prometheus.js';
 
 const NOW: Gauges = { openConnections: 0, rules: 0, waitingAtGates: 0, droppedRequests: 0, droppedLanes: 0 };
@@ -65,8 +64,8 @@ describe('metrics', () => {
 
   it('sum the bytes of the ledgers by level; what is not known is no number', async () => {
     const metrics = metricsOf();
-    metrics.onLedger(ledgerWith({ bytes: { written: 10, flushed: 8, acked: 6, read: null }, lost: 4 }));
-    metrics.onLedger(ledgerWith({ bytes: { written: 5, flushed: 5, acked: null, read: null }, lost: null }));
+    metrics.onBytes({ written: 10, flushed: 8, acked: 6, read: null }, 4);
+    metrics.onBytes({ written: 5, flushed: 5, acked: null, read: null }, null);
     const families = readMetrics(await metrics.text(NOW));
     const bytes = (level: string) => seriesValue(families, 'wirefault_answer_bytes_total', { level });
     expect(['written', 'flushed', 'acked', 'read', 'lost'].map(bytes)).toEqual([15, 13, 6, undefined, 4]);

@@ -38,7 +38,7 @@ function read(pieces: readonly Buffer[], limits: ParserLimits): Reading {
     },
   });
   for (const piece of pieces) parser.feed(piece);
-  return { told, reasons, raws, midRequest: parser.midRequest };
+  return { told, reasons, raws, midRequest: parser.midRequest() };
 }
 
 const bytewise = (bytes: Buffer): Buffer[] => Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
@@ -225,7 +225,7 @@ describe('a head that is enough', () => {
       onBad: ({ status }) => bad.push(status),
     });
     for (const piece of pieces) parser.feed(piece);
-    return { heads, bodies, bad, midRequest: parser.midRequest };
+    return { heads, bodies, bad, midRequest: parser.midRequest() };
   }
   const stopped = sizedPost('7', '{"a":1}').replace('/v1/chat/completions', '/stop?now');
 

@@ -29,7 +29,7 @@ function seen(bytes: Buffer, { splits = [] as readonly number[], method = 'POST'
   });
   for (const piece of pieces(bytes, splits)) scanner.feed(piece);
   if (fin) scanner.finish();
-  const { end, broken, head } = scanner;
+  const [end, broken, head] = [scanner.end(), scanner.broken(), scanner.head()];
   return { told, body: Buffer.concat(body).toString('latin1'), end, broken, head };
 }
 

@@ -6,6 +6,8 @@ import type { BadRequest } from '../../src/http/request.js';
 import { type Handler, type Job, serveConnection } from '../../src/net/connection.js';
 import { callbacksKernel } from '../../src/proof/kernel.js';
 import { recordConnection } from '../../src/proof/recorder.js';
+import { knownHeads } from '../../src/http/known-heads.js';
+import { rounds } from '../../src/proof/rounds.js';
 import { settler } from '../../src/proof/settle.js';
 import { readAnswer } from '../support/http.js';
 import { post, type Witness, witness } from '../support/witness.js';
@@ -47,8 +49,9 @@ async function connected(answer: () => Job, given: Partial<Handler> = {}): Promi
   const handling = new EventEmitter();
   const connection = serveConnection(socket, {
     limits: { maxHeadBytes: 4096, maxBodyBytes: 100_000 },
+    heads: knownHeads(false),
     requestTimeoutMs: TIMEOUT_MS,
-    recorder: recordConnection(socket, callbacksKernel, settler()),
+    recorder: recordConnection(socket, callbacksKernel, { settler: settler(), rounds: rounds() }),
     handler: {
       early: () => undefined,
       head: () => 'read',

@@ -212,7 +212,7 @@ describe('edits', () => {
     const { bytes } = await witnessed(proxy.port, post('/v1/chat/completions', { stream: true }, CLOSING));
     expect(readAnswer(bytes)).toMatchObject({ complete: true, chunks: [] });
     expect(await proxy.ledger(1)).toMatchObject({
-      upstream: { buffered: 'framing', rewritten: true, bytes: ANSWER.length },
+      upstream: { buffered: 'framing: a length', rewritten: true, bytes: ANSWER.length },
     });
   });
 

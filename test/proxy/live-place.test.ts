@@ -25,7 +25,7 @@ function found(place: LivePlace, bytes: Buffer, splits: readonly number[], proto
       at.push(place.at);
       place.next();
     }
-    passed = Math.max(passed, Math.min(received, scan.unsure ?? received, place.at ?? place.safe));
+    passed = Math.max(passed, Math.min(received, scan.unsure() ?? received, place.at ?? place.safe));
   }
   while (place.at !== undefined) {
     at.push(place.at);

@@ -115,7 +115,7 @@ it(`what is read does not depend on the split: 10,000 inputs of seed ${SEED}`, (
       },
     );
     for (const piece of pieces) parser.feed(piece);
-    return [...told, parser.midRequest ? 'and more to come' : 'and no more'];
+    return [...told, parser.midRequest() ? 'and more to come' : 'and no more'];
   };
   const kinds = new Set<string>();
   const differing: string[] = [];

@@ -1,0 +1,84 @@
+import type { Protocol } from '../sse/dialect.js';
+import type { Mark, Marked } from '../sse/mark.js';
+import { fieldsOf } from '../sse/scanner.js';
+import type { AnswerSignals, SeenEvent } from './answer-scan.js';
+import type { PlaceSignals } from './live-finders.js';
+import { withContent } from './told-events.js';
+
+/** A piece of a body that is being written: an event, or what an edit has left of one. */
+export interface LivePart extends Marked {
+  /** Of its stream, which a byte order mark may stand before. */
+  readonly first: boolean;
+  /** Whether its marks have its content; otherwise that can be found in its bytes. */
+  readonly known: boolean;
+}
+
+export function withKnownContent(part: LivePart, protocol: Protocol): LivePart {
+  return part.known ? part : { ...part, ...withContent(part, part.first, protocol), known: true };
+}
+
+/** Where a part stands, and where the borders of its chunk are. */
+export interface PartPlace {
+  readonly start: number;
+  /** Where the chunk begins and ends whose data it is. */
+  readonly chunkStart: number;
+  readonly chunkEnd: number;
+}
+
+/** Tells of a part as the scanner of an answer tells of bytes. */
+export function tellPart(to: AnswerSignals, part: LivePart, index: number, place: PartPlace): void {
+  const { bytes, marks } = part;
+  to.onBody?.(bytes, place.start);
+  const mark = marks.find(({ kind }) => kind === 'event');
+  if (!mark) return;
+  const startBorder = mark.start === 0 ? place.chunkStart : place.start + mark.start;
+  to.onEventStart?.(place.start + mark.start, startBorder);
+  const endBorder = mark.end === bytes.length ? place.chunkEnd : place.start + mark.end;
+  to.onEvent?.(seenEvent(part, mark, index, place.start, { startBorder, endBorder }));
+}
+
+function seenEvent(
+  { bytes: partBytes, marks, first, known }: LivePart,
+  mark: Mark,
+  index: number,
+  partStart: number,
+  borders: Pick<SeenEvent, 'startBorder' | 'endBorder'>,
+): SeenEvent {
+  const bytes = partBytes.subarray(mark.start, mark.end);
+  const start = partStart + mark.start;
+  const contents = marks
+    .filter(({ kind }) => kind !== 'event')
+    .map((content) => ({ ...content, start: content.start - mark.start, end: content.end - mark.start }));
+  return {
+    index,
+    bytes,
+    stretches: [{ start, bytes }],
+    start,
+    end: partStart + mark.end,
+    name: mark.name ?? '',
+    role: mark.role ?? 'extra',
+    // Hardly anybody asks.
+    get fields() {
+      return fieldsOf(bytes, first);
+    },
+    ...borders,
+    ...(known ? { contents } : {}),
+  };
+}
+
+/** Tells of the parts of a body as of an answer that has nothing else. */
+export function bodyTeller(to: PlaceSignals) {
+  let at = 0;
+  let events = 0;
+  to.onHead?.({ start: 0, statusLineEnd: 0, end: 0, framing: 'until_close' });
+  return {
+    part: (part: LivePart): void => {
+      const start = at;
+      at += part.bytes.length;
+      if (part.marks.some(({ kind }) => kind === 'event')) events++;
+      tellPart(to, part, events, { start, chunkStart: start, chunkEnd: at });
+      to.onBytes?.(at);
+    },
+    end: (): void => to.onEnd?.(at),
+  };
+}
