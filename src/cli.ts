@@ -6,6 +6,7 @@ import { addDoctorCommand } from './commands/doctor.js';
 import { addExplainCommand } from './commands/explain.js';
 import { addIdleCommand } from './commands/idle.js';
 import { addJournalCommand } from './commands/journal.js';
+import { addLoadCommand } from './commands/load.js';
 import { addMatrixCommand } from './commands/matrix.js';
 import { addProxyCommand } from './commands/proxy.js';
 import { addRecordingCommand } from './commands/recording.js';
@@ -57,6 +58,7 @@ function program(): Command {
   addSweepCommand(root);
   addReportCommand(root);
   addIdleCommand(root);
+  addLoadCommand(root);
   // It is the default command, so its options are those of the program.
   root.configureHelp({
     visibleOptions(command) {

@@ -113,7 +113,8 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
       plan: planned.plan,
     });
     const { plan } = book;
-    const { passed } = planned;
+    // The plan as it was to be isn't kept by what follows.
+    const { passed, failed } = planned;
     return {
       plan,
       play: passed?.play,
@@ -124,7 +125,7 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
       onTeardown: book.onTeardown,
       onEnd: (end, recorder, requestBytes) => {
         const came = passed?.came();
-        const outcome = planned.failed ?? came?.outcome ?? outcomeOf(end);
+        const outcome = failed ?? came?.outcome ?? outcomeOf(end);
         record.chunksSent = eventsFlushed(came?.plan ?? plan, end.flushedBytes);
         record.outcome = outcome;
         const { chunksSent } = record;

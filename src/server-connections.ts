@@ -10,21 +10,27 @@ export interface OpenConnections {
 }
 
 export function openConnections(first: number): OpenConnections {
-  const open = new Map<Connection, Promise<void>>();
+  const open = new Set<Connection>();
   let count = first;
+  let onEmpty: (() => void) | undefined;
   return {
     add: (socket, serve) => {
       const connection = serve(++count);
-      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-      open.set(connection, closed);
-      closed.then(() => open.delete(connection));
+      open.add(connection);
+      socket.on('close', () => {
+        open.delete(connection);
+        if (open.size === 0) onEmpty?.();
+      });
     },
     get count() {
       return open.size;
     },
     destroyAll: async () => {
-      for (const connection of open.keys()) connection.destroy();
-      await Promise.all(open.values());
+      for (const connection of open) connection.destroy();
+      if (open.size === 0) return;
+      await new Promise<void>((resolve) => {
+        onEmpty = resolve;
+      });
     },
   };
 }

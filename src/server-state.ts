@@ -55,7 +55,7 @@ export interface Membership {
 /** Connections of one member: more than it can ever have, and so few that numbers can be read. */
 const NUMBERS_PER_MEMBER = 1_000_000_000;
 
-export function ownState(options: ResolvedOptions): ServerState {
+function ownState(options: ResolvedOptions): ServerState {
   const selector = selectorOf(options);
   return {
     chooser: localChooser(selector),
@@ -93,7 +93,7 @@ export function injectInto(rules: RuleList, rule: RuleSpec, { catalogue }: Resol
 }
 
 /** Rejects where the state can't be asked yet. */
-export async function sharedState(options: ResolvedOptions, membership: Membership): Promise<ServerState> {
+async function sharedState(options: ResolvedOptions, membership: Membership): Promise<ServerState> {
   const { state, member, journal } = membership;
   const firstNumber = member * NUMBERS_PER_MEMBER;
   const fallback = options.stateFallback === 'local';

@@ -17,6 +17,8 @@ export interface Telemetry {
 /** How long a process that stops waits for the reader of its output. */
 const FLUSH_LIMIT_MS = 1000;
 
+const ignored = (): void => {};
+
 interface Output {
   write(text: string): void;
   flush(): Promise<void>;
@@ -28,8 +30,8 @@ interface Output {
  */
 function output(): Output {
   const { stdout } = process;
-  // The reader may go before us, as in `wirefault | head`.
-  stdout.on('error', () => {});
+  // The reader may go before us, as in `wirefault | head`. Heard once, however many outputs there are.
+  stdout.off('error', ignored).on('error', ignored);
   let gathered = '';
   const take = (): string => {
     const text = gathered;

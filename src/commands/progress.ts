@@ -11,14 +11,20 @@ export interface Step {
 }
 
 /** One line that is written over on a terminal; elsewhere a line for each run. */
-export function reporter({ err }: CommandOutput): (step: Step) => void {
-  const live = err === process.stderr && process.stderr.isTTY;
+export function reporter(output: CommandOutput): (step: Step) => void {
+  const { err } = output;
+  const live = isLive(output);
   return ({ done, total, etaMs, what }) => {
     const eta = etaMs === undefined ? '' : `, ${timeOf(etaMs)} left`;
     const said = what === undefined ? '' : ` ${what}`;
     if (live) err.write(`\r\u001b[K${done}/${total}${eta}${said}${done === total ? '\n' : ''}`);
     else if (what !== undefined) err.write(`${done}/${total}${eta}${said}\n`);
   };
+}
+
+/** Whether progress is told on a terminal. */
+export function isLive({ err }: CommandOutput): boolean {
+  return err === process.stderr && process.stderr.isTTY === true;
 }
 
 function timeOf(ms: number): string {
@@ -28,7 +34,7 @@ function timeOf(ms: number): string {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** What a shell calls a program that was interrupted. */
-const STOPPED = 130;
+export const STOPPED = 130;
 
 /** Clients are groups of their own: what ends us by a signal has to end them, too. */
 export async function stoppable<T>(work: () => Promise<T>): Promise<T> {

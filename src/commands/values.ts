@@ -29,3 +29,16 @@ export async function bytesOf(
     throw new WirefaultError(code, `${flag}: can't read ${path}: ${messageOf(thrown)}`, { cause: thrown });
   }
 }
+
+/** Of an option that may be given again: all of its values. */
+export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
+
+/**
+ * A header as it is given on the command line, `Name: value`.
+ * @throws WirefaultError `bad_option`
+ */
+export function headerOf(text: string): readonly [string, string] {
+  const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)$/.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return [name, value];
+  throw new WirefaultError('bad_option', `--header: ${JSON.stringify(text)} is not allowed; expected "Name: value"`);
+}

@@ -6,7 +6,7 @@ import { grouped, type Paint, plural, printable } from '../proof/paint.js';
 import { addressOf, requestBytes, witness } from '../proof/witness.js';
 import { receivedBytes, type WitnessEnd, type WitnessRecord, witnessFile } from '../proof/witness-record.js';
 import { type CommandOutput, paintOf, print, processOutput } from './output.js';
-import { bytesOf, wholeNumber } from './values.js';
+import { bytesOf, collect, headerOf, wholeNumber } from './values.js';
 
 interface WitnessFlags {
   readonly body?: string;
@@ -58,18 +58,10 @@ export function addWitnessCommand(root: Command, output?: CommandOutput): void {
     });
 }
 
-const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
-
 function urlOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'http:') return url;
   throw new WirefaultError('bad_option', `witness: ${JSON.stringify(text)} is not allowed; expected an http:// URL`);
-}
-
-function headerOf(text: string): readonly [string, string] {
-  const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)$/.exec(text) ?? [];
-  if (name !== undefined && value !== undefined) return [name, value];
-  throw new WirefaultError('bad_option', `--header: ${JSON.stringify(text)} is not allowed; expected "Name: value"`);
 }
 
 async function requestOf(url: URL, flags: WitnessFlags): Promise<Buffer> {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Teardown } from '../fault/spec.js';
 import { pulseBytes, type Step, type WirePlan } from '../fault/wire-plan.js';
+import { type Wait, waitUntil } from './wheel.js';
 
 /**
  * Plays a plan on a socket, step by step. The only place that writes answers.
@@ -66,7 +67,7 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   let flushedBytes = 0;
   let ended = false;
   let clientHasEnded = false;
-  let timer: NodeJS.Timeout | undefined;
+  let pause: Wait | undefined;
   let leaveGate: (() => void) | undefined;
   /** Called once when the kernel has taken all that was written. */
   let onFlushed: (() => void) | undefined;
@@ -76,7 +77,7 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   function end(how: PlayEnd['how']): void {
     if (ended) return;
     ended = true;
-    clearTimeout(timer);
+    pause?.cancel();
     leaveGate?.();
     hooks.onEnd({ how, reached, flushedBytes });
   }
@@ -127,15 +128,12 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   function pulse(step: Step & { op: 'pulse' }, done = 0): boolean {
     if (done >= step.times) return true;
     clockMs += step.everyMs / hooks.timeScale;
-    timer = setTimeout(
-      () => {
-        const again = (): void => {
-          if (!ended && pulse(step, done + 1)) run();
-        };
-        if (write(pulseBytes(plan, step, done + 1), 0, again)) again();
-      },
-      Math.max(0, clockMs - performance.now()),
-    );
+    pause = waitUntil(clockMs, () => {
+      const again = (): void => {
+        if (!ended && pulse(step, done + 1)) run();
+      };
+      if (write(pulseBytes(plan, step, done + 1), 0, again)) again();
+    });
     return false;
   }
 
@@ -146,9 +144,8 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
         return write(bytes.subarray(step.start, step.end), step.end - step.start, run);
       case 'wait': {
         clockMs += step.ms / hooks.timeScale;
-        const ms = clockMs - performance.now();
-        if (ms <= 0) return true;
-        timer = setTimeout(run, ms);
+        if (clockMs <= performance.now()) return true;
+        pause = waitUntil(clockMs, run);
         return false;
       }
       case 'pulse':

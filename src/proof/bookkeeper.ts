@@ -163,12 +163,11 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
     const requestAtMs = Date.now();
     const startMs = performance.now();
     const plan = writtenPart(entry.plan);
-    const { request } = entry;
+    const { connection, onConnection, head, request, protocol, selection, generation, droppedLanes, state } = entry;
     const size = plan.bytes.length + (request?.body.length ?? 0);
     // The bytes of the plan that aren't written aren't kept, and keyed answers are counted as they settle.
-    const later = plan === entry.plan && size <= MAX_LATER_BYTES && !isKeyed(entry.selection);
-    const intend = (): Intent => intentOf(entry.plan, options.contentBlocks);
-    const intended = wanted && !later ? intend() : undefined;
+    const later = plan === entry.plan && size <= MAX_LATER_BYTES && !isKeyed(selection);
+    const intended = wanted && !later ? intentOf(entry.plan, options.contentBlocks) : undefined;
     let segments: Buffer[] | undefined = capture || bytes ? [] : undefined;
     let keptBytes = 0;
     let firstWriteMs: number | undefined;
@@ -188,7 +187,6 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
           clientEndMs: sinceStart(seen.clientEndAtMs),
           teardownMs: sinceStart(teardownMs),
         };
-        const { connection, onConnection, head, protocol, selection, generation, droppedLanes, state } = entry;
         const { outcome, teardown, requestBytes } = end;
         return ledgerOf({
           exchange,
@@ -206,7 +204,7 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
           state,
           countDelivered,
           plan: came?.plan ?? plan,
-          intent: came?.intent ?? intended ?? intend(),
+          intent: came?.intent ?? intended ?? intentOf(plan, options.contentBlocks),
           upstream: came?.upstream,
           seen,
           outcome,

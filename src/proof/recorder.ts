@@ -91,17 +91,17 @@ export function recordConnection(socket: Socket, kernel: Kernel, { settler, roun
     endedBy ??= socket.writableFinished ? 'server' : by;
     clientEndAtMs ??= performance.now();
   };
-  socket.once('end', () => {
+  socket.on('end', () => {
     ended('client_fin');
     // The socket may be gone before the exchange's turn to be asked about comes.
     watched.look();
   });
-  socket.once('error', () => {
+  socket.on('error', () => {
     ended('client_rst');
     // The socket has let go of its handle, which still counts what it could not hand over, until it is closed.
     takenAtReset = handle && handle.bytesWritten - handle.writeQueueSize;
   });
-  socket.once('close', () => {
+  socket.on('close', () => {
     endedBy ??= 'server';
   });
   const end = (): ConnectionEnd => ({

@@ -27,41 +27,41 @@ export interface PartPlace {
 
 /** Tells of a part as the scanner of an answer tells of bytes. */
 export function tellPart(to: AnswerSignals, part: LivePart, index: number, place: PartPlace): void {
-  const { bytes, marks } = part;
+  const { bytes } = part;
   to.onBody?.(bytes, place.start);
-  const mark = marks.find(({ kind }) => kind === 'event');
+  const mark = eventIn(part);
   if (!mark) return;
-  const startBorder = mark.start === 0 ? place.chunkStart : place.start + mark.start;
-  to.onEventStart?.(place.start + mark.start, startBorder);
-  const endBorder = mark.end === bytes.length ? place.chunkEnd : place.start + mark.end;
-  to.onEvent?.(seenEvent(part, mark, index, place.start, { startBorder, endBorder }));
+  const [start, end] = [place.start + mark.start, place.start + mark.end];
+  const startBorder = mark.start === 0 ? place.chunkStart : start;
+  to.onEventStart?.(start, startBorder);
+  const endBorder = mark.end === bytes.length ? place.chunkEnd : end;
+  const stretches = [{ start, bytes: bytes.subarray(mark.start, mark.end) }];
+  to.onEvent?.(seenEvent(part, mark, { index, start, end, startBorder, endBorder, stretches }));
 }
 
-function seenEvent(
+export function eventIn({ marks }: LivePart): Mark | undefined {
+  return marks.find(({ kind }) => kind === 'event');
+}
+
+/** @param mark the event's, in the part */
+export function seenEvent(
   { bytes: partBytes, marks, first, known }: LivePart,
   mark: Mark,
-  index: number,
-  partStart: number,
-  borders: Pick<SeenEvent, 'startBorder' | 'endBorder'>,
+  place: Pick<SeenEvent, 'index' | 'start' | 'end' | 'startBorder' | 'endBorder' | 'stretches'>,
 ): SeenEvent {
   const bytes = partBytes.subarray(mark.start, mark.end);
-  const start = partStart + mark.start;
   const contents = marks
     .filter(({ kind }) => kind !== 'event')
     .map((content) => ({ ...content, start: content.start - mark.start, end: content.end - mark.start }));
   return {
-    index,
+    ...place,
     bytes,
-    stretches: [{ start, bytes }],
-    start,
-    end: partStart + mark.end,
     name: mark.name ?? '',
     role: mark.role ?? 'extra',
     // Hardly anybody asks.
     get fields() {
       return fieldsOf(bytes, first);
     },
-    ...borders,
     ...(known ? { contents } : {}),
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { rolesOf } from '../fault/edits.js';
 import type { FaultSpec } from '../fault/spec.js';
 import { idleOf } from '../fault/steps.js';
 import type { WirePlan } from '../fault/wire-plan.js';
@@ -175,9 +176,11 @@ function unreachedText(unreached: readonly string[], { cut }: FaultSpec, events:
 }
 
 /** What an upstream's answer says is its own matter. */
-export function unappliedIn({ answer, pace, cut }: FaultSpec): string[] {
+export function unappliedIn({ answer, events = [], pace, cut }: FaultSpec): string[] {
   const healthy = answer === undefined || (answer.kind === 'turn' && /^(success|partial)$/.test(answer.turn.text));
-  return [...(healthy ? [] : ['answer']), ...(pace?.pulse && !cut ? ['pace.pulse'] : [])];
+  // An answer whose content is dropped says nothing.
+  const dropped = events.some((edit) => edit.op === 'keep' && rolesOf(edit.where)?.includes('delta') === false);
+  return [...(healthy || dropped ? [] : ['answer']), ...(pace?.pulse && !cut ? ['pace.pulse'] : [])];
 }
 
 interface HeadEdit {

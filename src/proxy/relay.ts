@@ -143,13 +143,11 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
     keep?.take(bytes);
     const scan = pass?.scan ?? keep?.scan;
     const end = scan?.end();
-    if (end !== undefined) complete(end);
-    else if (keep && side.received() > upstream.target.maxBufferBytes) {
-      refuse(
-        'cut_unreached',
-        `the answer is over ${upstream.target.maxBufferBytes} bytes, which ${buffered} needs whole`,
-      );
-    }
+    const { maxBufferBytes } = upstream.target;
+    // However it was split: one that is too long is so when it comes at once, too.
+    if (keep && (end ?? side.received()) > maxBufferBytes)
+      refuse('cut_unreached', `the answer is over ${maxBufferBytes} bytes, which ${buffered} needs whole`);
+    else if (end !== undefined) complete(end);
   }
 
   /** The answer is whole at `end`. */
@@ -180,6 +178,11 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
     }
     outcome = scan?.broken() === undefined || what.kind !== 'fin' ? OUTCOME_OF[what.kind] : 'upstream_invalid';
     why = what.message;
+    // Most servers end an answer whose client has ended its side (node:http: by a RST): it is the client that went.
+    if (clientHasEnded && (what.kind === 'fin' || what.kind === 'reset')) {
+      outcome = 'client_closed';
+      why = `the client had ended its side; then ${what.message}`;
+    }
     if (side.received() === 0 && upstream.target.onError === '502') {
       refuse(outcome, `the upstream ${upstream.target.url} failed (${what.kind}): ${what.message}`);
       return;

@@ -53,8 +53,12 @@ export function rewriting(head: ResponseHead, input: KeptInput, signals: AnswerS
     { status: head.status, headers: unframed(head), stream: true },
     { ...input, context: material.context, gzip: false, seed: material.seed },
   );
-  const { chunks: _, ...form } = fault.framing ?? {};
-  const writer: AnswerWriter = answerWriter(written, form, signals);
+  const { chunks, ...form } = fault.framing ?? {};
+  const own =
+    typeof chunks === 'object'
+      ? { chunks, protocol, gaveUp: () => void unapplied.add('framing: a chunk would have had to be held too long') }
+      : undefined;
+  const writer: AnswerWriter = answerWriter(written, form, signals, own);
   const told = { unreached: (position: Position) => void unreached.push(position) };
 
   function belowEvents(): Sink<LivePart> {
@@ -96,6 +100,7 @@ export function rewriting(head: ResponseHead, input: KeptInput, signals: AnswerS
       unapplied.add('all: the answer was not whole');
       events.letGo();
       writer.take({ bytes: begun, marks: [], first: false, known: true });
+      writer.letGo();
     },
     get endReached() {
       return endReached;

@@ -1,4 +1,5 @@
 import type { FaultSpec } from '../fault/spec.js';
+import { wholeChunks } from './live-chunks.js';
 import { wholeEdits } from './live-edits.js';
 import { needOf } from './live-place.js';
 
@@ -30,7 +31,8 @@ const ROWS: Rows = {
   framing: ({ kind, contentLength, chunks = 'event' }) => {
     // Each of these stands before the bytes that it counts.
     if (countsBody(contentLength ?? (kind === 'content_length' ? ['{length}'] : []))) return 'framing: a length';
-    return chunks === 'event' ? undefined : 'framing: chunks that are not those of the events';
+    const why = wholeChunks(chunks);
+    return why === undefined ? undefined : `framing: ${why}`;
   },
   head: passes,
   segments: ({ at = [] }) => unknown(at),

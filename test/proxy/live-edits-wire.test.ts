@@ -217,21 +217,24 @@ describe('the framing of an edited answer', () => {
 });
 
 describe('an upstream that sends something else', () => {
-  it('breaks off: what came of it goes on, and its end is not made up', async () => {
-    const broken = Buffer.from(`${HEAD}${chunkOf(EVENTS[0] ?? '')}ff\r\ndata: half`);
-    const proxy = await through(
-      [{ events: [{ op: 'insert', event: { data: 'end' } }] }],
-      (socket) => void socket.end(broken),
-    );
-    const { bytes, end } = await witnessed(proxy.port, CLOSING);
-    expect(end).toBe('fin');
-    expect(readAnswer(bytes)).toMatchObject({ complete: false });
-    expect(readAnswer(bytes)?.body.toString()).toBe(`${EVENTS[0]}data: half`);
-    expect(await proxy.ledger(1)).toMatchObject({
-      outcome: 'upstream_closed',
-      unapplied: ['all: the answer was not whole'],
-    });
-  });
+  it.each<FaultSpec>([{}, { framing: { chunks: { bytes: 1000 } } }])(
+    'breaks off: what came of it goes on, and its end is not made up (%o)',
+    async (framing) => {
+      const broken = Buffer.from(`${HEAD}${chunkOf(EVENTS[0] ?? '')}ff\r\ndata: half`);
+      const proxy = await through(
+        [{ events: [{ op: 'insert', event: { data: 'end' } }], ...framing }],
+        (socket) => void socket.end(broken),
+      );
+      const { bytes, end } = await witnessed(proxy.port, CLOSING);
+      expect(end).toBe('fin');
+      expect(readAnswer(bytes)).toMatchObject({ complete: false });
+      expect(readAnswer(bytes)?.body.toString()).toBe(`${EVENTS[0]}data: half`);
+      expect(await proxy.ledger(1)).toMatchObject({
+        outcome: 'upstream_closed',
+        unapplied: ['all: the answer was not whole'],
+      });
+    },
+  );
 
   it('is compressed: no event is looked for in it', async () => {
     const answer =

@@ -215,6 +215,16 @@ describe('the passing answer has the bytes, marks and places of the whole one', 
     );
   });
 
+  it('chunks that end elsewhere than events', () => {
+    same({ framing: { chunks: { bytes: 7 } } }, 15);
+    same({ framing: { chunks: { bytes: 300 } }, sse: { eol: 'crlf' } }, 15);
+    same({ framing: { chunks: { at: ['event:*.mid', 'event:*'] } } }, 15);
+    same(
+      { framing: { chunks: { at: ['event:*', 'text:*', 'char:*.mid'] } }, cut: { at: 'deltas', teardown: 'eof' } },
+      15,
+    );
+  });
+
   it('framings and heads that lie', () => {
     same({ framing: { extension: ';x=y', trailers: [['X-After', '1']], sizes: [{ chunk: 2, size: 'xyz' }] } }, 15);
     same({ framing: { kind: 'until_close', contentLength: ['7', '8'] }, head: { status: 503, padToBytes: 900 } }, 15);
@@ -298,7 +308,8 @@ describe('edits', () => {
     ['splice of the wire', { splice: [{ at: 'event:1', layer: 'wire', text: 'x' }] }],
     ['encoding gzip_half', faultOf('encoding_truncated')],
     ['framing: a length', faultOf('length_over')],
-    ['framing: chunks that are not those of the events', faultOf('chunk_misaligned')],
+    ['framing: the size of the one chunk', faultOf('coalesce')],
+    ['framing: the size of the chunk behind the last place', { framing: { chunks: { at: ['event:1'] } } }],
   ])('that need the whole answer say so: %s', (why, fault) => expect(wholeReason(fault)).toBe(why));
 
   it('need the whole answer in few of the behaviors', () => {
@@ -312,7 +323,6 @@ describe('edits', () => {
         "F1+",
         "F2",
         "F2+",
-        "chunk_misaligned",
         "coalesce",
         "encoding_truncated",
         "length_and_chunked",

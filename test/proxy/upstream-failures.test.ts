@@ -1,13 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import tls from 'node:tls';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startFaultProxy } from '../../src/index.js';
 import { post, witness, witnessed } from '../support/witness.js';
-import { chunkedAnswer, listening, proxied, rawUpstream } from './support/upstream.js';
+import { certificates, hasOpenssl, secureUpstream } from './support/certificates.js';
+import { chunkedAnswer, proxied, rawUpstream } from './support/upstream.js';
 
 const ASK = post('/v1/chat/completions', { stream: true });
 const BODY = Buffer.from('data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]\n\n');
@@ -111,104 +106,11 @@ describe('an upstream that is not there', () => {
   });
 });
 
-const hasOpenssl = ((): boolean => {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
 describe.skipIf(!hasOpenssl)('TLS, with certificates that openssl makes', () => {
-  let dir = '';
-  const file = (name: string): string => join(dir, name);
-  const openssl = (...args: string[]): unknown => execFileSync('openssl', args, { cwd: dir, stdio: 'ignore' });
-
-  beforeAll(() => {
-    dir = mkdtempSync(join(tmpdir(), 'wirefault-tls-'));
-    const authority = (name: string) =>
-      openssl(
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-days',
-        '2',
-        '-subj',
-        `/CN=${name}`,
-        '-keyout',
-        `${name}.key`,
-        '-out',
-        `${name}.pem`,
-      );
-    const signed = (name: string, san: string): void => {
-      openssl(
-        'req',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-subj',
-        `/CN=${name}`,
-        '-addext',
-        `subjectAltName=${san}`,
-        '-keyout',
-        `${name}.key`,
-        '-out',
-        `${name}.csr`,
-      );
-      openssl(
-        'x509',
-        '-req',
-        '-in',
-        `${name}.csr`,
-        '-CA',
-        'ca.pem',
-        '-CAkey',
-        'ca.key',
-        '-CAcreateserial',
-        '-days',
-        '2',
-        '-copy_extensions',
-        'copy',
-        '-out',
-        `${name}.pem`,
-      );
-    };
-    authority('ca');
-    authority('other');
-    signed('right', 'IP:127.0.0.1');
-    signed('wrong', 'DNS:elsewhere.example');
-    signed('client', 'DNS:client');
-    return () => rmSync(dir, { recursive: true });
-  });
-
-  async function secureUpstream(name: string, { asksForCertificate = false } = {}) {
-    const seen: Socket[] = [];
-    const server = tls.createServer(
-      {
-        key: readFileSync(file(`${name}.key`)),
-        cert: readFileSync(file(`${name}.pem`)),
-        ...(asksForCertificate ? { requestCert: true, ca: [readFileSync(file('ca.pem'))] } : {}),
-      },
-      (socket) => {
-        seen.push(socket);
-        socket.on('error', () => {});
-        socket.on('data', () => socket.write(ANSWER));
-      },
-    );
-    server.on('tlsClientError', () => {});
-    const port = await listening(server);
-    onTestFinished(() => {
-      for (const socket of seen) socket.destroy();
-      server.close();
-    });
-    return { url: `https://127.0.0.1:${port}`, seen };
-  }
+  const file = certificates();
 
   it('with an own authority', async () => {
-    const { url } = await secureUpstream('right');
+    const { url } = await secureUpstream(file, 'right', ANSWER);
     const proxy = await proxied({ upstream: url, upstreamCa: file('ca.pem'), sequence: ['success', 'rst@event:1'] });
     const client = witness(proxy.port);
     client.send(ASK);
@@ -221,7 +123,7 @@ describe.skipIf(!hasOpenssl)('TLS, with certificates that openssl makes', () => 
     ['another name', 'wrong', 'ca.pem'],
     ['another authority', 'right', 'other.pem'],
   ])('a certificate of %s is refused, and no request goes up', async (_, name, ca) => {
-    const { url } = await secureUpstream(name);
+    const { url } = await secureUpstream(file, name, ANSWER);
     const proxy = await proxied({ upstream: url, upstreamCa: file(ca) });
     const client = await witnessed(proxy.port, ASK);
     expect([client.end, client.bytes.length]).toEqual(['rst', 0]);
@@ -229,21 +131,23 @@ describe.skipIf(!hasOpenssl)('TLS, with certificates that openssl makes', () => 
   });
 
   it('which is not checked where that was asked for', async () => {
-    const { url } = await secureUpstream('wrong');
+    const { url } = await secureUpstream(file, 'wrong', ANSWER);
     const proxy = await proxied({ upstream: url, upstreamInsecure: true });
     const client = witness(proxy.port);
     client.send(ASK);
     await client.until((bytes) => bytes.length === ANSWER.length);
+    const said = proxy.events.filter(({ type }) => type === 'upstream_insecure' || type === 'ready');
+    expect(said).toMatchObject([{ type: 'upstream_insecure', upstream: url }, { type: 'ready' }]);
   });
 
   it('with a certificate of the client', async () => {
-    const { url, seen } = await secureUpstream('right', { asksForCertificate: true });
+    const { url, connections } = await secureUpstream(file, 'right', ANSWER, { asksForCertificate: true });
     const files = { upstreamCa: file('ca.pem'), upstreamCert: file('client.pem'), upstreamKey: file('client.key') };
     const proxy = await proxied({ upstream: url, ...files });
     const client = witness(proxy.port);
     client.send(ASK);
     await client.until((bytes) => bytes.length === ANSWER.length);
-    expect((seen[0] as tls.TLSSocket).getPeerCertificate().subject.CN).toBe('client');
+    expect(connections[0]?.getPeerCertificate().subject.CN).toBe('client');
   });
 
   it('to what speaks none is a failure of TLS', async () => {
@@ -266,6 +170,7 @@ describe.skipIf(!hasOpenssl)('TLS, with certificates that openssl makes', () => 
     [{ upstreamKeyEnv: 'WIREFAULT_NO_SUCH' }, /WIREFAULT_NO_SUCH is not set/],
     [{ upstreamTimeoutMs: -1 }, /upstreamTimeoutMs: -1 is not allowed/],
     [{ upstream: 'http://x', upstreamCa: 'x' }, /https/],
+    [{ upstream: 'http://x', upstreamInsecure: true }, /upstreamInsecure: true is not allowed; .*https/],
   ])('%j is refused', async (options, message) => {
     await expect(startFaultProxy({ upstream: 'https://127.0.0.1:1', ...options })).rejects.toThrow(message);
   });

@@ -100,10 +100,15 @@ export interface Serving extends Running {
 }
 
 /** `wirefault --port 0`, ready. */
-export async function serving(...args: string[]): Promise<Serving> {
-  const running = started(process.execPath, [CLI, '--port', '0', ...args]);
-  const ready = await running.event('ready');
-  return { ...running, ready, port: portIn(String(ready.baseURL)) };
+export const serving = (...args: string[]): Promise<Serving> => ready('--port', '0', ...args);
+
+/** `wirefault proxy --port 0`, ready. */
+export const proxying = (...args: string[]): Promise<Serving> => ready('proxy', '--port', '0', ...args);
+
+async function ready(...args: string[]): Promise<Serving> {
+  const running = started(process.execPath, [CLI, ...args]);
+  const told = await running.event('ready');
+  return { ...running, ready: told, port: portIn(String(told.baseURL)) };
 }
 
 export const portIn = (text: string): number => Number(/:(\d+)\/v1/.exec(text)?.[1]);
