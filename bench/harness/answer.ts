@@ -22,6 +22,9 @@ export const REQUEST = Buffer.from(
 /** Code points in one delta, for every server. */
 export const CHUNK_SIZE = 8;
 
+/** wirefault and aimock add a role, a finish and [DONE] to the deltas, which makes 20 events; dsh has no role. */
+export const DELTAS = 17;
+
 /** A text of `deltas` deltas. */
 export function textOf(deltas: number): string {
   return 'The rain in Spain stays mainly in the plain. '.repeat(deltas).slice(0, deltas * CHUNK_SIZE);

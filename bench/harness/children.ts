@@ -1,8 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 /** A process that a bench started: it answers messages one at a time, and is ended by its handle. */
 export interface Child {
+  readonly pid: number;
   /** Sends a message and resolves with the next one that comes back. */
   ask<Answer>(message: unknown): Promise<Answer>;
   stop(): Promise<void>;
@@ -13,7 +15,16 @@ export interface ChildOptions {
   readonly nodeFlags?: readonly string[];
   /** Where stdout goes: a file descriptor, or `ignore`. */
   readonly stdout?: number | 'ignore';
+  /** The one core that all its threads run on, where the machine has `taskset` and more than one core. */
+  readonly core?: number | undefined;
 }
+
+/** Servers and their client, each on a core of its own. */
+export const SERVER_CORE = 0;
+export const CLIENT_CORE = 1;
+
+/** Whether processes can be kept on a core. */
+export const PINNED = cpus().length > 1 && spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 
 /** A child that doesn't end by itself after its channel was closed is killed after this time. */
 const STOP_MS = 3000;
@@ -32,7 +43,10 @@ export function pathOf(file: string): string {
 
 export function startChild(script: string, args: readonly string[], options: ChildOptions = {}): Child {
   const name = [script.replace(/^.*\//, ''), ...args].join(' ').slice(0, 80);
-  const child = spawn(process.execPath, ['--import', 'tsx', ...(options.nodeFlags ?? []), script, ...args], {
+  const pinned = PINNED && options.core !== undefined ? ['taskset', '-c', String(options.core)] : [];
+  const node = [process.execPath, '--import', 'tsx', ...(options.nodeFlags ?? []), script, ...args];
+  const [command = process.execPath, ...rest] = [...pinned, ...node];
+  const child = spawn(command, rest, {
     cwd: pathOf('../..'),
     stdio: ['ignore', options.stdout ?? 'ignore', 'inherit', 'ipc'],
   });
@@ -49,6 +63,7 @@ export function startChild(script: string, args: readonly string[], options: Chi
   });
 
   return {
+    pid: child.pid ?? 0,
     ask: <Answer>(message: unknown) =>
       new Promise<Answer>((resolve, reject) => {
         const lost = (): void => reject(new Error(`${name}: ${ended}`));

@@ -11,11 +11,18 @@ export interface Usage {
   readonly bufferBytes: number;
 }
 
+/** Twice: what the first run finalizes, the second one frees. Absent without --expose-gc. */
+function collect(): void {
+  globalThis.gc?.();
+  globalThis.gc?.();
+}
+
+// A worker of a server of several processes can't be asked: its channel is its primary's.
+process.on('SIGUSR2', collect);
+
 process.on('message', (command) => {
   if (command !== 'usage') return;
-  // Twice: what the first run finalizes, the second one frees. Absent without --expose-gc.
-  globalThis.gc?.();
-  globalThis.gc?.();
+  collect();
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed, arrayBuffers } = process.memoryUsage();
   const memory = { residentBytes: rss, heapBytes: heapUsed, bufferBytes: arrayBuffers };

@@ -1,18 +1,22 @@
-import net from 'node:net';
 import './report.js';
+import type { FaultServer, FaultServerOptions } from '../../src/server.js';
 import { CHUNK_SIZE, textOf } from './answer.js';
+import { chunkOf, listening, writeBlocks } from './bare-servers.js';
+import { piecesOf, wheelOf } from './wheel.js';
 
 /** What a server process is to do; it tells its port when it listens. */
 export interface ServerSpec {
-  readonly kind: 'ceiling' | 'wirefault' | 'dsh' | 'aimock';
+  /** `bare` writes `answer`, `wheel` its events paced, `blocks` one chunk `times` times. */
+  readonly kind: 'bare' | 'wheel' | 'blocks' | 'wirefault' | 'dsh' | 'aimock';
   readonly role: Role;
   readonly deltas: number;
-  /** wirefault alone: `plain` has no masking and only the headers that a client needs. */
-  readonly fidelity?: 'full' | 'plain';
-  /** wirefault alone: without them the kernel is asked for nothing. */
-  readonly ledgers?: false;
-  /** What `ceiling` writes, in base64. */
+  /** wirefault alone, over the role. */
+  readonly options?: FaultServerOptions;
+  /** What `bare` and `wheel` write, in base64. */
   readonly answer?: string;
+  /** Of `blocks`. */
+  readonly blockBytes?: number;
+  readonly times?: number;
 }
 
 /** `stall`: headers, then silence. `paced`: `PACE_MS` after each delta. */
@@ -22,22 +26,28 @@ export const PACE_MS = 25;
 
 const BEHAVIORS = { success: 'success', stall: 'stall', paced: 'slow_success' } as const;
 
+const STREAM_HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+let faultServer: FaultServer | undefined;
+
 const SERVERS: Readonly<Record<ServerSpec['kind'], (spec: ServerSpec) => Promise<number>>> = {
-  ceiling: async ({ answer }) => {
-    const bytes = Buffer.from(answer ?? '', 'base64');
-    const server = net.createServer({ noDelay: true }, (socket) => serveFixed(socket, bytes));
-    await new Promise<void>((resolve) => server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, resolve));
-    const address = server.address();
-    return typeof address === 'object' && address ? address.port : 0;
+  bare: ({ answer = '' }) => {
+    const bytes = Buffer.from(answer, 'base64');
+    return listening((socket) => socket.write(bytes));
   },
-  wirefault: async ({ role, deltas, fidelity = 'full', ledgers }) => {
+  wheel: ({ answer = '', deltas }) => listening(wheelOf(piecesOf(Buffer.from(answer, 'base64'), deltas), PACE_MS)),
+  blocks: ({ blockBytes = 0, times = 0 }) => {
+    const block = chunkOf(Buffer.alloc(blockBytes, 'x'));
+    return listening((socket) => void writeBlocks(socket, STREAM_HEAD, block, times));
+  },
+  wirefault: async ({ role, deltas, options }) => {
     // What is built and published; tsx would add its own work to the closures of src.
     const built = new URL('../../dist/index.js', import.meta.url).href;
     const { startFaultServer } = (await import(built)) as typeof import('../../src/index.js');
     const content = { successText: textOf(deltas), chunkSize: CHUNK_SIZE, chunkDelayMs: PACE_MS };
-    const books = ledgers === false ? { ledgerHistory: 0 } : {};
     const script = { sequence: [BEHAVIORS[role]], repeatLast: true };
-    return (await startFaultServer({ ...content, ...script, ...books, fidelity })).port;
+    faultServer = await startFaultServer({ ...content, ...script, ...options });
+    return faultServer.port;
   },
   dsh: async ({ role, deltas }) => {
     const { startMockLlmServer } = await import('@deepseek-ai/dsh-llm-mock-server');
@@ -56,29 +66,17 @@ const SERVERS: Readonly<Record<ServerSpec['kind'], (spec: ServerSpec) => Promise
   },
 };
 
-/** As little as can be done: no parser, no routes, no record. */
-function serveFixed(socket: net.Socket, answer: Buffer): void {
-  let pending: Buffer | undefined;
-  socket.on('error', () => {});
-  socket.on('data', (bytes) => {
-    let seen = pending ? Buffer.concat([pending, bytes]) : bytes;
-    while (seen.length > 0) {
-      const head = seen.indexOf('\r\n\r\n');
-      if (head < 0) break;
-      const length = /content-length: (\d+)/i.exec(seen.toString('latin1', 0, head))?.[1] ?? '0';
-      const end = head + 4 + Number(length);
-      if (seen.length < end) break;
-      socket.write(answer);
-      seen = seen.subarray(end);
-    }
-    pending = seen.length > 0 ? seen : undefined;
-  });
-}
-
 process.once('message', async (spec: ServerSpec) => {
   try {
     process.send?.({ port: await SERVERS[spec.kind](spec) });
   } catch (thrown) {
     process.send?.({ failed: String(thrown) });
   }
+});
+
+/** wirefault alone: until every ledger is made and written. */
+process.on('message', async (command) => {
+  if (command !== 'idle') return;
+  await faultServer?.idle();
+  process.send?.({});
 });

@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs';
 import net from 'node:net';
-import { CHUNK_SIZE, END_OF_ANSWER, REQUEST, textOf } from './answer.js';
-import { type Child, type ChildOptions, pathOf, startChild } from './children.js';
+import { CHUNK_SIZE, DELTAS, END_OF_ANSWER, REQUEST, textOf } from './answer.js';
+import { type Child, type ChildOptions, pathOf, SERVER_CORE, startChild } from './children.js';
 import type { Usage } from './report.js';
 import type { ServerSpec } from './server-process.js';
 
@@ -27,10 +27,10 @@ function serverOf(child: Child, port: number): Server {
   return { ...child, port, usage: () => child.ask<Usage>('usage') };
 }
 
-/** A server in a process of its own, on a free port. `collectable`: garbage is collected before each `usage`. */
+/** A server in a process of its own, on a core of its own, on a free port. `collectable`: garbage is collected before each `usage`. */
 export async function startServer(spec: ServerSpec, { collectable = false } = {}): Promise<Server> {
   const nodeFlags = flagsOf(`${spec.kind}-${spec.role}`, collectable);
-  const child = startChild(pathOf('server-process.ts'), [], { nodeFlags });
+  const child = startChild(pathOf('server-process.ts'), [], { nodeFlags, core: SERVER_CORE });
   try {
     const { port } = await child.ask<{ port: number }>(spec);
     return serverOf(child, port);
@@ -40,16 +40,27 @@ export async function startServer(spec: ServerSpec, { collectable = false } = {}
   }
 }
 
+export interface CliOptions {
+  readonly flags: readonly string[];
+  /** Where its lines go; `silent`: it prints none. */
+  readonly logs: 'silent' | '/dev/null';
+  /** Garbage is collected at SIGUSR2, in workers too. */
+  readonly collectable?: boolean;
+  readonly pinned?: boolean;
+}
+
 /** The built command line. A silent one can't tell its port, so it is given one that was free just now. */
-export async function startCli(logs: 'silent' | '/dev/null', deltas: number): Promise<Server> {
+export async function startCli({ flags, logs, collectable = false, pinned = true }: CliOptions): Promise<Server> {
   const port = await freePort();
   const options: ChildOptions = {
-    nodeFlags: [...flagsOf('cli', false), '--import', pathOf('report.ts')],
+    nodeFlags: [...flagsOf('cli', collectable), '--import', pathOf('report.ts')],
     stdout: logs === 'silent' ? 'ignore' : openSync(logs, 'w'),
+    core: pinned ? SERVER_CORE : undefined,
   };
-  const flags = ['--sequence', 'success', '--repeat-last', '--port', String(port), '--success-text', textOf(deltas)];
-  const level = ['--chunk-size', String(CHUNK_SIZE), ...(logs === 'silent' ? ['--log-level', 'silent'] : [])];
-  const child = startChild(pathOf('../../dist/cli.js'), [...flags, ...level], options);
+  const content = ['--success-text', textOf(DELTAS), '--chunk-size', String(CHUNK_SIZE)];
+  const level = logs === 'silent' ? ['--log-level', 'silent'] : [];
+  const all = ['--port', String(port), '--repeat-last', ...content, ...level, ...flags];
+  const child = startChild(pathOf('../../dist/cli.js'), all, options);
   try {
     await accepting(port);
     return serverOf(child, port);

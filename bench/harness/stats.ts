@@ -31,15 +31,74 @@ export interface Table {
   readonly notes?: readonly string[];
 }
 
+/** What was hoped for, and what came of it. */
+export interface Bar {
+  /** What is measured, and against what. */
+  readonly what: string;
+  readonly measured: Spread;
+  /** What the median has to be. */
+  readonly bar: { readonly atLeast: number } | { readonly atMost: number };
+  /** Behind the numbers: `ms`, `%`, `×`. */
+  readonly unit: string;
+  readonly digits: number;
+}
+
+/** Contenders beside each other, as bars with their spread. */
+export interface Chart {
+  /** Of the file, without `.svg`. */
+  readonly name: string;
+  readonly title: string;
+  /** What the bars are long by, with its unit. */
+  readonly axis: string;
+  readonly scale?: 'log';
+  readonly rows: readonly { readonly name: string; readonly group?: string; readonly value: Spread }[];
+}
+
 /** What a bench hands back: for people, and for programs. */
 export interface Report {
   readonly tables: readonly Table[];
+  /** None where nothing was hoped for, and in quick rounds, which are no measurement. */
+  readonly bars?: readonly Bar[];
+  readonly charts?: readonly Chart[];
   readonly data: unknown;
 }
 
 export interface BenchOptions {
   /** Short rounds: a smoke test, no measurement. */
   readonly quick: boolean;
+  /** Rounds of a full run, where a bench has another number of its own. */
+  readonly rounds?: number | undefined;
+}
+
+/** Of each round the one over the other, then the median of those: what the machine does in a round hits both. */
+export function ratioOf(of: readonly number[], to: readonly number[]): Spread {
+  return spreadOf(of.map((value, round) => value / (to[round] ?? Number.NaN)));
+}
+
+export function scaled({ median, min, max }: Spread, by: number): Spread {
+  return { median: median * by, min: min * by, max: max * by };
+}
+
+export function isReached({ measured: { median }, bar }: Bar): boolean {
+  return 'atLeast' in bar ? median >= bar.atLeast : median <= bar.atMost;
+}
+
+export function barsTable(bars: readonly Bar[]): Table {
+  return {
+    title: 'Bars: medians against what was hoped for',
+    columns: ['', 'measured', 'bar', 'reached', 'measured ÷ bar'],
+    rows: bars.map((one) => {
+      const { what, measured, bar, unit, digits } = one;
+      const [sign, limit] = 'atLeast' in bar ? ['≥', bar.atLeast] : ['≤', bar.atMost];
+      return [
+        what,
+        `${shown(measured, digits)} ${unit}`,
+        `${sign} ${numeral(limit, Number.isInteger(limit) ? 0 : digits)} ${unit}`,
+        isReached(one) ? 'yes' : 'no',
+        numeral(measured.median / limit, 2),
+      ];
+    }),
+  };
 }
 
 const WIDTH = 100;

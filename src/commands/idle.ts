@@ -1,15 +1,14 @@
-import { existsSync, statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { suggestion, unknownWord, WirefaultError } from '../errors.js';
-import { PROTOCOLS, type Protocol } from '../sse/dialect.js';
+import { unknownWord, WirefaultError } from '../errors.js';
+import { PROTOCOLS } from '../sse/dialect.js';
 import { listed } from '../trial/fail-words.js';
 import { ASKS, type Ask, IDLE_DEFAULTS, type IdleOptions, measureIdle } from '../trial/idle.js';
 import type { IdleResults } from '../trial/idle-results.js';
 import { idleText, timeText } from '../trial/idle-text.js';
 import { MATRIX_DEFAULTS } from '../trial/matrix.js';
-import { PRESETS } from '../trial/presets.js';
+import { clientOf, protocolOf } from './client-words.js';
 import { durationOf } from './duration.js';
 import { type CommandOutput, paintOf, print, processOutput } from './output.js';
 import { reporter, stoppable } from './progress.js';
@@ -100,12 +99,6 @@ async function writeResults(dir: string, json: string): Promise<void> {
   await writeFile(join(dir, 'idle.json'), json);
 }
 
-function protocolOf(word: string | undefined): Protocol | undefined {
-  const protocol = PROTOCOLS.find((known) => known === word);
-  if (word === undefined || protocol) return protocol;
-  throw bad(`--protocol: ${unknownWord('protocol', word, PROTOCOLS)}`);
-}
-
 function asksOf(text: string | undefined): readonly Ask[] {
   const words = listed(text);
   if (!words) return ASKS;
@@ -114,38 +107,6 @@ function asksOf(text: string | undefined): readonly Ask[] {
     if (!ask) throw bad(`--probes: ${unknownWord('probe', word, ASKS)}`);
     return ask;
   });
-}
-
-/** A known client by its name, or a command of the user's own. */
-function clientOf(words: readonly string[], protocol: Protocol | undefined): IdleOptions['client'] {
-  const [word = '', ...more] = words;
-  if (more.length === 0) {
-    const preset = PRESETS.find(({ name }) => name === word);
-    if (preset) return { ...preset, protocol: protocol ?? preset.protocol };
-    const names = PRESETS.map(({ name }) => name);
-    if (suggestion(word, names) !== undefined) throw bad(unknownWord('client', word, names));
-  }
-  // It runs in a home of its own, from where a path of here leads nowhere.
-  const command = words.map((one) => (isFile(one) ? resolve(one) : one));
-  const [name = word] = command.filter((_, n) => n > 0 && isFile(words[n] ?? ''));
-  return {
-    name: basename(name)
-      .replace(/[^A-Za-z0-9._-]/g, '_')
-      .slice(0, 64),
-    protocol,
-    command,
-    env: {
-      OPENAI_BASE_URL: '{{baseURL}}/v1',
-      OPENAI_API_KEY: '{{key}}',
-      ANTHROPIC_BASE_URL: '{{baseURL}}',
-      ANTHROPIC_API_KEY: '{{key}}',
-    },
-    output: { kind: 'text' },
-  };
-}
-
-function isFile(word: string): boolean {
-  return existsSync(word) && statSync(word).isFile();
 }
 
 /** Probes at which the client was more patient than it may be. */

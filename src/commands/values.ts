@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { messageOf, WirefaultError } from '../errors.js';
+import { SECRET_HEADERS } from '../http/secret-headers.js';
 
 /**
  * The value of a flag that counts something; `undefined` where it wasn't given.
@@ -40,5 +41,7 @@ export const collect = (value: string, before: readonly string[] = []): string[]
 export function headerOf(text: string): readonly [string, string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)$/.exec(text) ?? [];
   if (name !== undefined && value !== undefined) return [name, value];
-  throw new WirefaultError('bad_option', `--header: ${JSON.stringify(text)} is not allowed; expected "Name: value"`);
+  const [word = ''] = /^[^:\s]*/.exec(text) ?? [];
+  const shown = JSON.stringify(SECRET_HEADERS.has(word.toLowerCase()) ? `${word} (hidden)` : text);
+  throw new WirefaultError('bad_option', `--header: ${shown} is not allowed; expected "Name: value"`);
 }

@@ -1,6 +1,6 @@
 import { isObject, type Protocol } from '../sse/dialect.js';
 import { recognize } from '../sse/recognize.js';
-import { fieldsOf, type ScannedEvent, sseScanner } from '../sse/scanner.js';
+import { type EventFields, fieldsOf, type ScannedEvent, sseScanner } from '../sse/scanner.js';
 import type { BrokenEnd, EndKind } from './ends.js';
 
 /**
@@ -78,8 +78,8 @@ export function answerReader({ protocol, stream, startMs, tally }: AnswerReaderO
     tally.event(firstEventMs === undefined ? undefined : nowMs - lastEventMs);
     firstEventMs ??= nowMs - startMs;
     lastEventMs = nowMs;
-    if (role === 'delta') firstContentMs ??= nowMs - startMs;
-    else if (role === 'malformed') malformed = true;
+    if (role === 'malformed' || !isJson(protocol, fields)) malformed = true;
+    else if (role === 'delta') firstContentMs ??= nowMs - startMs;
     else if (role === 'error' || name === 'response.failed') failed = true;
     if (role === 'terminal') terminal = true;
   }
@@ -134,6 +134,11 @@ export function answerReader({ protocol, stream, startMs, tally }: AnswerReaderO
       return { kind, terminal, retryAfter, headMs, firstEventMs, firstContentMs, totalMs: atMs - startMs };
     },
   };
+}
+
+/** Chat has no names, so its events are parsed to be known; those with a name are known by it, whatever their data is. */
+function isJson(protocol: Protocol, { event, data = '' }: EventFields): boolean {
+  return protocol === 'openai-chat' || event === undefined || parsed(data) !== undefined;
 }
 
 function parsed(text: string): unknown {

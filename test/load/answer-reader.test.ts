@@ -91,6 +91,14 @@ describe('its end', () => {
     ['another status', { status: 503, parts: [DONE] }, { kind: 'http_503', terminal: false }],
     ['another status, cut', { status: 503, broken: 'closed' }, { kind: 'closed', terminal: false }],
     [
+      'a name whose data is no JSON',
+      {
+        protocol: 'anthropic-messages',
+        parts: ['event: content_block_delta\ndata: {\n\n', 'event: message_stop\ndata: {}\n\n'],
+      },
+      { kind: 'malformed', terminal: true },
+    ],
+    [
       'response.failed',
       { protocol: 'openai-responses', parts: ['data: {"type":"response.failed"}\n\n'] },
       { kind: 'api_error', terminal: true },

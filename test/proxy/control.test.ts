@@ -97,7 +97,7 @@ describe('the script', () => {
 
   it('waits at gates for as many as are released', async () => {
     const upstream = await rawUpstream(ANSWER);
-    const gate = { pace: { gates: [{ at: 'event:1', name: 'one' }] } };
+    const gate = { pace: { gates: [{ at: 'event:1', name: 'one' }] } } as const;
     const proxy = await proxied({ upstream: upstream.url, sequence: [gate, gate, gate] });
     const whole = (client: Witness): boolean => client.received.length === ANSWER.length;
     const clients = [witness(proxy.port), witness(proxy.port), witness(proxy.port)];

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -195,39 +195,60 @@ class H(http.server.BaseHTTPRequestHandler):
     def log_message(self, *a): pass
 s = http.server.ThreadingHTTPServer(('127.0.0.1', 0), H); print(s.server_port, flush=True); s.serve_forever()`;
 
-it('a Python server that streams in chunks, and keeps its connection', async (ctx) => {
-  const server = spawn('python3', ['-c', PYTHON], { stdio: ['ignore', 'pipe', 'ignore'] });
-  onTestFinished(() => void server.kill());
-  const begun = await Promise.race([once(server.stdout, 'data'), once(server, 'error'), once(server, 'exit')]);
+/** A process of its own, for one test; `undefined` where there is no Python. */
+async function pythonServer(): Promise<{ port: number; child: ChildProcess } | undefined> {
+  const child = spawn('python3', ['-c', PYTHON], { stdio: ['ignore', 'pipe', 'ignore'] });
+  onTestFinished(() => void child.kill());
+  const begun = await Promise.race([once(child.stdout, 'data'), once(child, 'error'), once(child, 'exit')]);
   const port = Number(String(begun[0]));
-  if (!port) return ctx.skip('no python3 here');
-  const upstream = `http://127.0.0.1:${port}`;
-  const proxy = await proxied({ upstream, sequence: ['success', 'rst@event:1', 'success'] });
-  const next = async (): Promise<void> => {
-    await witnessed(port, 'GET /next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-  };
-  const whole = eventOf('one') + eventOf('two') + DONE;
-  const client = witness(proxy.port);
-  client.send(post(PATH, { stream: true }));
-  const first = await client.until((bytes) => bytes.includes('one'));
-  expect(readAnswer(first)).toMatchObject({ status: 200, chunks: [eventOf('one').length], complete: false });
-  await next();
-  const all = await client.until((bytes) => bytes.subarray(-5).toString() === '0\r\n\r\n');
-  expect(readAnswer(all)).toMatchObject({
-    body: Buffer.from(whole),
-    chunks: [46, 46, 14].map(() => expect.any(Number)),
+  return port ? { port, child } : undefined;
+}
+
+describe('a Python server that streams in chunks', () => {
+  it('keeps its connection, and is cut in the middle of an answer', async (ctx) => {
+    const server = await pythonServer();
+    if (!server) return ctx.skip('no python3 here');
+    const upstream = `http://127.0.0.1:${server.port}`;
+    const proxy = await proxied({ upstream, sequence: ['success', 'rst@event:1', 'success'] });
+    const next = async (): Promise<void> => {
+      await witnessed(server.port, 'GET /next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    };
+    const whole = eventOf('one') + eventOf('two') + DONE;
+    const client = witness(proxy.port);
+    client.send(post(PATH, { stream: true }));
+    const first = await client.until((bytes) => bytes.includes('one'));
+    expect(readAnswer(first)).toMatchObject({ status: 200, chunks: [eventOf('one').length], complete: false });
+    await next();
+    const all = await client.until((bytes) => bytes.subarray(-5).toString() === '0\r\n\r\n');
+    expect(readAnswer(all)?.body.toString()).toBe(whole);
+    expect(await proxy.ledger(1)).toMatchObject({ outcome: 'completed', upstream: { end: 'kept', reused: false } });
+    // The answer is cut while the upstream waits.
+    const cut = await witnessed(proxy.port, post(PATH, { stream: true }));
+    expect([cut.end, readAnswer(cut.bytes)?.body.toString()]).toEqual(['rst', eventOf('one')]);
+    expect(await proxy.ledger(2)).toMatchObject({ outcome: 'reset', upstream: { end: 'dropped', reused: true } });
+    await next();
+    client.send(post(PATH, { stream: true }));
+    await client.until((bytes) => bytes.subarray(all.length).includes('one'));
+    await next();
+    const both = await client.until((bytes) => bytes.length === 2 * all.length);
+    expect(readAnswer(both.subarray(all.length))?.body.toString()).toBe(whole);
   });
-  expect(await proxy.ledger(1)).toMatchObject({ outcome: 'completed', upstream: { end: 'kept', reused: false } });
-  // The answer is cut while the upstream waits, in the middle of it.
-  const cut = await witnessed(proxy.port, post(PATH, { stream: true }));
-  expect([cut.end, readAnswer(cut.bytes)?.body.toString()]).toEqual(['rst', eventOf('one')]);
-  expect(await proxy.ledger(2)).toMatchObject({ outcome: 'reset', upstream: { end: 'dropped', reused: true } });
-  await next();
-  client.send(post(PATH, { stream: true }));
-  await client.until((bytes) => bytes.length > all.length && bytes.subarray(all.length).includes('one'));
-  await next();
-  const both = await client.until((bytes) => bytes.length === 2 * all.length);
-  expect(readAnswer(both.subarray(all.length))?.body.toString()).toBe(whole);
+
+  it('is killed between two events: what it had sent is there, and no success', async (ctx) => {
+    const server = await pythonServer();
+    if (!server) return ctx.skip('no python3 here');
+    const proxy = await proxied({ upstream: `http://127.0.0.1:${server.port}` });
+    const client = witness(proxy.port);
+    client.send(post(PATH, { stream: true }));
+    await client.until((bytes) => bytes.includes('one'));
+    server.child.kill('SIGKILL');
+    expect(await client.ended).toBe('fin');
+    expect(readAnswer(client.received)).toMatchObject({ body: Buffer.from(eventOf('one')), complete: false });
+    expect(await proxy.ledger(1)).toMatchObject({ outcome: 'upstream_closed', upstream: { end: 'fin' } });
+    // Nobody listens there any more.
+    expect((await witnessed(proxy.port, post(PATH, { stream: true }))).end).toBe('rst');
+    expect(await proxy.ledger(2)).toMatchObject({ outcome: 'upstream_refused' });
+  });
 });
 
 describe('a mock server that breaks answers, as the upstream', () => {

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { createConnection } from 'node:net';
@@ -215,6 +215,27 @@ describe('connections', () => {
     await gone;
     expect(await proxy.ledger(1)).toMatchObject({ outcome: 'client_closed', upstream: { end: 'dropped', bytes: 60 } });
   });
+});
+
+it('a slow upstream: each byte goes on before the next has come', async () => {
+  const answer = chunkedAnswer(Buffer.from('data: [DONE]\n\n'));
+  const sent = new EventEmitter();
+  const upstream = await rawUpstream(async (socket) => {
+    for (const byte of answer) {
+      const there = once(sent, 'there');
+      socket.write(Buffer.from([byte]));
+      await there;
+    }
+  });
+  const proxy = await proxied({ upstream: upstream.url });
+  const client = witness(proxy.port);
+  client.send(post('/v1/chat/completions', {}));
+  for (let length = 1; length <= answer.length; length++) {
+    await client.until((bytes) => bytes.length === length);
+    sent.emit('there');
+  }
+  expect(client.received.equals(answer)).toBe(true);
+  expect(await proxy.ledger(1)).toMatchObject({ outcome: 'completed', bytes: { written: answer.length } });
 });
 
 describe('requests beside the script', () => {

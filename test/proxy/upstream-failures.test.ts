@@ -1,13 +1,18 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import net, { type Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startFaultProxy } from '../../src/index.js';
 import { post, witness, witnessed } from '../support/witness.js';
 import { certificates, hasOpenssl, secureUpstream } from './support/certificates.js';
-import { chunkedAnswer, proxied, rawUpstream } from './support/upstream.js';
+import { chunkedAnswer, listening, proxied, rawUpstream } from './support/upstream.js';
 
 const ASK = post('/v1/chat/completions', { stream: true });
 const BODY = Buffer.from('data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]\n\n');
 const ANSWER = chunkedAnswer(BODY, 20);
 const HEAD = ANSWER.indexOf('\r\n\r\n') + 4;
+/** Behind so many bytes of the body, each of whose chunks of 20 has four bytes before it and two behind. */
+const behind = (bytes: number): number => HEAD + bytes + 4 + Math.floor((bytes - 1) / 20) * 6;
+const FIRST_EVENT = BODY.indexOf('\n\n') + 2;
 
 /** How the upstream dies once so many bytes of its answer are out, and what the client sees of it. */
 const PHASES = [
@@ -17,6 +22,9 @@ const PHASES = [
   ['behind the head', HEAD],
   ['in a size line', HEAD + 1],
   ['in an event', HEAD + 12],
+  ['between two events', behind(FIRST_EVENT)],
+  ['in the terminal', behind(BODY.length - 5)],
+  ['behind the terminal', behind(BODY.length)],
   ['before the last chunk', ANSWER.length - 5],
   ['before the final CRLF', ANSWER.length - 2],
 ] as const;
@@ -46,6 +54,48 @@ describe('an upstream that dies', () => {
     expect(client.bytes.equals(ANSWER.subarray(0, bytes))).toBe(true);
     const { outcome, upstream: up } = await proxy.ledger(1);
     expect([outcome, up?.end]).toEqual(['upstream_closed', 'fin']);
+  });
+
+  it('as soon as it is connected: the same, and no request has been read', async () => {
+    const server = net.createServer((socket) => void socket.resetAndDestroy());
+    const port = await listening(server);
+    onTestFinished(() => void server.close());
+    const proxy = await proxied({ upstream: `http://127.0.0.1:${port}` });
+    const client = await witnessed(proxy.port, ASK);
+    expect([client.end, client.bytes.length]).toEqual(['rst', 0]);
+    expect(await proxy.ledger(1)).toMatchObject({ outcome: 'upstream_reset', upstream: { end: 'reset', bytes: 0 } });
+  });
+
+  it.each(['rst', 'fin'])('behind its whole answer, by %s: nothing is wrong, and it is dialled anew', async (how) => {
+    const upstream = await rawUpstream((socket) => {
+      socket.write(ANSWER, () => void (how === 'fin' ? socket.end() : socket.resetAndDestroy()));
+    });
+    const proxy = await proxied({ upstream: upstream.url });
+    const client = witness(proxy.port);
+    for (let n = 1; n <= 3; n++) {
+      client.send(ASK);
+      const all = await client.until((bytes) => bytes.length === n * ANSWER.length);
+      expect(all.subarray(-ANSWER.length).equals(ANSWER)).toBe(true);
+      expect((await proxy.ledger(n)).outcome).toBe('completed');
+      await once(upstream.connections[n - 1] as Socket, 'close');
+    }
+    expect(upstream.connections).toHaveLength(3);
+  });
+
+  it('while its client waits at a gate: what came is sent when the gate opens, and then it ends so', async () => {
+    const upstream = await rawUpstream((socket) => void socket.end(ANSWER.subarray(0, behind(FIRST_EVENT))));
+    const proxy = await proxied({
+      upstream: upstream.url,
+      sequence: [{ pace: { gates: [{ at: 'headers', name: 'head' }] } }],
+    });
+    const client = witness(proxy.port);
+    client.send(ASK);
+    await proxy.waitingAt('head');
+    expect(client.received.length).toBeLessThanOrEqual(HEAD);
+    proxy.release('head');
+    expect(await client.ended).toBe('fin');
+    expect(client.received.equals(ANSWER.subarray(0, behind(FIRST_EVENT)))).toBe(true);
+    expect(await proxy.ledger(1)).toMatchObject({ outcome: 'upstream_closed', events: { content: { flushed: 1 } } });
   });
 
   it('while an event is held: what came of it is sent', async () => {

@@ -34,9 +34,10 @@ describe('answers of any length', () => {
   const EVENT = chunkOf(`data: {"choices":[{"delta":{"content":"${'x'.repeat(32_000)}"}}]}\n\n`);
   const COUNT = Math.ceil(1_073_741_824 / EVENT.length);
 
-  it.each([
-    ['as they come', 'success'],
-    ['with each event looked at', 'rst@terminator'],
+  it.each<[string, ScriptWord, string]>([
+    ['as they come', 'success', LAST],
+    ['with each event looked at', 'rst@terminator', '\r\n'],
+    ['with each event written anew', { sse: { eol: 'crlf' } }, LAST],
   ])('1 GB passes in flat memory, %s', async (_, word) => {
     const upstream = await rawUpstream(async (socket) => {
       socket.write(HEAD);
