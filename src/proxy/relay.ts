@@ -9,7 +9,7 @@ import type { RequestHead } from '../http/request.js';
 import { headerIn, type ResponseHead, responseScanner } from '../http/response-scanner.js';
 import { type Playback, type PlayEnd, type PlayHooks, type Playing, play } from '../net/player.js';
 import { intentOf } from '../proof/account.js';
-import type { CameToBe } from '../proof/bookkeeper.js';
+import type { CameToBe } from '../proof/open-exchange.js';
 import { bodyKindOf } from './answer-scan.js';
 import { type Keeping, keeping } from './keeping.js';
 import type { KeptInput } from './kept-answer.js';
