@@ -7,6 +7,7 @@ import type { LoadProgress } from '../load/load-report.js';
 import { loadText, progressText } from '../load/load-text.js';
 import { askedBody, askedHeaders, askedUrl, DEFAULT_PROMPT } from '../load/request.js';
 import { type LoadOptions, runLoad } from '../load/run.js';
+import { MAX_TIMER_MS } from '../options.js';
 import { isObject, PROTOCOLS, type Protocol } from '../sse/dialect.js';
 import { protocolOf } from './client-words.js';
 import { durationOf } from './duration.js';
@@ -36,6 +37,8 @@ interface LoadFlags {
 }
 
 const DEFAULT_CONCURRENCY = 32;
+/** A client's address has no more ports for one server. */
+const MAX_CONCURRENCY = 65_535;
 const DEFAULT_REQUESTS = 1000;
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_PROTOCOL: Protocol = 'openai-chat';
@@ -59,6 +62,7 @@ feels it.
 How an answer ended, as the client saw it:
 ${ends}
   ${'http_503'.padEnd(16)}any other status than 2xx
+The content type isn't looked at, as SDKs don't; Retry-After is counted, and not followed.
 Node may tell a RST as an end, and a FIN as a reset: what was on the wire is in the server's ledgers (wirefault journal).
 
 An event counts when its blank line has come. Keep-alives (comments, pings) are no events. Times begin with the request,
@@ -135,9 +139,10 @@ function teller(out: CommandOutput, { requests, durationMs }: LoadOptions): (pro
     const { elapsedMs, ended } = progress;
     const what = progressText(progress);
     if (requests === undefined) {
-      const total = Math.round((durationMs ?? 0) / 1000);
-      const etaMs = Math.max(0, (durationMs ?? 0) - elapsedMs);
-      report({ done: Math.min(Math.round(elapsedMs / 1000), total), total, etaMs, what: `(seconds) ${what}` });
+      // Its last second is told as such only by the result: a step with all done ends the line.
+      const total = Math.max(1, Math.ceil((durationMs ?? 0) / 1000));
+      const done = Math.min(Math.floor(elapsedMs / 1000), total - 1);
+      report({ done, total, etaMs: Math.max(0, (durationMs ?? 0) - elapsedMs), what: `(seconds) ${what}` });
     } else {
       const etaMs = ended === 0 ? undefined : (elapsedMs / ended) * (requests - ended);
       report({ done: ended, total: requests, etaMs, what });
@@ -157,12 +162,12 @@ async function optionsOf(text: string, flags: LoadFlags): Promise<Omit<LoadOptio
     stream,
     body,
     headers: askedHeaders(protocol, keyOf(flags.keyEnv), given),
-    laneHeader: flags.laneHeader === undefined ? undefined : headerOf(`${flags.laneHeader}: 1`)[0],
-    concurrency: wholeNumber('--concurrency', flags.concurrency, 1) ?? DEFAULT_CONCURRENCY,
+    laneHeader: laneHeaderOf(flags.laneHeader),
+    concurrency: atMost('--concurrency', flags.concurrency, MAX_CONCURRENCY) ?? DEFAULT_CONCURRENCY,
     requests: requests ?? (durationMs === undefined ? DEFAULT_REQUESTS : undefined),
     durationMs,
     readBytesPerSecond: wholeNumber('--read-rate', flags.readRate, 1),
-    timeoutMs: wholeNumber('--timeout-ms', flags.timeoutMs, 1) ?? DEFAULT_TIMEOUT_MS,
+    timeoutMs: atMost('--timeout-ms', flags.timeoutMs, MAX_TIMER_MS) ?? DEFAULT_TIMEOUT_MS,
     ca: await caOf(flags.ca),
     insecure: flags.insecure === true,
   };
@@ -170,6 +175,12 @@ async function optionsOf(text: string, flags: LoadFlags): Promise<Omit<LoadOptio
 
 function bad(message: string, cause?: unknown): WirefaultError {
   return new WirefaultError('bad_option', message, { cause });
+}
+
+function atMost(flag: string, text: string | undefined, max: number): number | undefined {
+  const value = wholeNumber(flag, text, 1);
+  if (value === undefined || value <= max) return value;
+  throw bad(`${flag}: ${value} is not allowed; expected at most ${max}`);
 }
 
 function urlOf(text: string): URL {
@@ -199,6 +210,11 @@ async function bodyOf(protocol: Protocol, flags: LoadFlags): Promise<{ body: Buf
     throw bad(`--body: ${flags.body} is no JSON: ${messageOf(thrown)}`, thrown);
   }
   return { body, stream: isObject(json) && json.stream === true };
+}
+
+function laneHeaderOf(name: string | undefined): string | undefined {
+  if (name === undefined || /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return name;
+  throw bad(`--lane-header: ${JSON.stringify(name)} is not allowed; expected the name of a header`);
 }
 
 function keyOf(variable: string | undefined): string | undefined {

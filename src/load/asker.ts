@@ -55,10 +55,7 @@ export function asker(HttpClient: typeof Client, options: AskerOptions): Asker {
         clearTimeout(idle);
         resolve({ ...reader.end(broken, performance.now()), error });
       };
-      const brokenBy = (error: unknown): BrokenEnd => {
-        if (stopped) return 'stopped';
-        return controller ? brokenEnd(error, wire) : connectEnd(error);
-      };
+      const brokenBy = (error: unknown): BrokenEnd => (controller ? brokenEnd(error, wire) : connectEnd(error));
       client.dispatch(request, {
         onRequestStart: (its) => {
           controller = its;
@@ -77,6 +74,7 @@ export function asker(HttpClient: typeof Client, options: AskerOptions): Asker {
         onResponseEnd: () => finish(wire.errno === undefined ? undefined : 'reset'),
         onResponseError: (_, error) => {
           if (errnoOf(error) === 'UND_ERR_INVALID_ARG') reject(new WirefaultError('bad_option', messageOf(error)));
+          else if (stopped) finish('stopped');
           else finish(brokenBy(error), messageOf(error));
         },
       });

@@ -4,8 +4,8 @@ import type { buildConnector } from 'undici';
 import { TIMED_OUT } from './ends.js';
 
 /**
- * Connections of the load, made here and not by the HTTP client for two reasons: the socket's own word on how it ended is
- * kept, and a slow reader takes little steps out of the kernel, so that the server feels it.
+ * Connections of the load, made here and not by the HTTP client: the socket's own word on how it ended is kept, and it is
+ * read in steps, little ones for a slow reader, so that the server feels it.
  */
 export interface ConnectOptions {
   /** The most that is read in a second; absent: as fast as it comes. */
@@ -28,6 +28,8 @@ export interface Connecting {
 }
 
 const READ_BYTES = 65_536;
+/** Of all connections: what is read into it is taken out in the same call. */
+const SHARED = Buffer.alloc(READ_BYTES);
 /** A limited speed is kept in steps of this length. */
 const STEPS_PER_SECOND = 20;
 
@@ -42,13 +44,18 @@ export function timedOut(timeoutMs: number): Error {
 
 export function connecting(options: ConnectOptions): Connecting {
   let made = 0;
-  let ended = false;
-  let errno: string | undefined;
+  /** Of the newest connection. */
+  let end: { ended: boolean; errno: string | undefined } = { ended: false, errno: undefined };
   let pending: Socket | undefined;
 
   const connect: buildConnector.connector = ({ hostname, port, protocol, servername }, callback) => {
     const secure = protocol === 'https:';
-    const where = { host: hostname, port: Number(port || (secure ? 443 : 80)), noDelay: true, ...slow(() => socket) };
+    const where = {
+      host: hostname,
+      port: Number(port || (secure ? 443 : 80)),
+      noDelay: true,
+      onread: steps(() => socket),
+    };
     const socket: Socket = secure
       ? tls.connect({
           ...where,
@@ -72,41 +79,44 @@ export function connecting(options: ConnectOptions): Connecting {
       pending = undefined;
       socket.off('error', onFailure);
       made++;
-      ended = false;
-      errno = undefined;
+      const own: typeof end = { ended: false, errno: undefined };
+      end = own;
       // Before the HTTP client's own listeners, which act on these at once.
       socket.once('end', () => {
-        ended = true;
+        own.ended = true;
       });
       socket.on('error', (error: NodeJS.ErrnoException) => {
         // The HTTP client's reasons to give a connection up are errors of the socket, too, but no system errors.
-        if (error.syscall !== undefined) errno ??= error.code;
+        if (error.syscall !== undefined) own.errno ??= error.code;
       });
       callback(null, socket);
     });
   };
 
   /**
-   * Each step is held back until its turn, and nothing is read meanwhile; only then it goes to the HTTP client, and the
-   * next is read.
+   * Nothing is read between a read and the turn of its bytes. Without a speed that is the next turn of the event loop:
+   * while libuv reads on, it takes a reset right behind data for an end (measured in proof/witness).
    */
-  function slow(socketOf: () => Socket): { onread?: net.OnReadOpts } {
+  function steps(socketOf: () => Socket): net.OnReadOpts {
     const { readBytesPerSecond: speed } = options;
-    if (speed === undefined) return {};
     let dueMs = 0;
     return {
-      onread: {
-        buffer: Buffer.alloc(Math.max(1, Math.min(READ_BYTES, Math.floor(speed / STEPS_PER_SECOND)))),
-        callback: (count, buffer) => {
-          const step = Buffer.from(buffer.subarray(0, count));
+      buffer:
+        speed === undefined
+          ? SHARED
+          : Buffer.alloc(Math.max(1, Math.min(READ_BYTES, Math.floor(speed / STEPS_PER_SECOND)))),
+      callback: (count, buffer) => {
+        const step = Buffer.from(buffer.subarray(0, count));
+        const give = (): void => {
+          const socket = socketOf();
+          if (!socket.destroyed) socket.push(step);
+        };
+        if (speed === undefined) setImmediate(give);
+        else {
           dueMs = Math.max(dueMs, performance.now()) + (count / speed) * 1000;
-          const give = (): void => {
-            const socket = socketOf();
-            if (!socket.destroyed) socket.push(step);
-          };
           setTimeout(give, Math.max(1, dueMs - performance.now()));
-          return false;
-        },
+        }
+        return false;
       },
     };
   }
@@ -117,10 +127,10 @@ export function connecting(options: ConnectOptions): Connecting {
       return made;
     },
     get ended() {
-      return ended;
+      return end.ended;
     },
     get errno() {
-      return errno;
+      return end.errno;
     },
     stop: () => pending?.destroy(),
   };

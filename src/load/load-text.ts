@@ -53,7 +53,7 @@ function endLines({ ends, ended }: LoadReport, paint: Paint): string[] {
       const share = `${((count / ended) * 100).toFixed(1)} %`.padStart(7);
       const style = kind === 'complete' ? 'green' : kind === 'stopped' ? 'dim' : 'red';
       const behind = kind !== 'complete' && afterTerminal > 0 ? ` (${grouped(afterTerminal)} behind the terminal)` : '';
-      const said = error === null || kind === 'stopped' ? '' : `; the first: ${printable(error.trim())}`;
+      const said = error === null ? '' : `; the first: ${printable(error.trim())}`;
       const meaning = isFixed(kind) ? ENDS[kind] : `status ${kind.slice('http_'.length)}`;
       return `  ${paint(style, kind.padEnd(words))}  ${(counts[n] ?? '').padStart(digits)}  ${share}  ${meaning}${behind}${said}`;
     }),
