@@ -1,10 +1,9 @@
 import type { AnswerContext } from '../src/sse/dialect.js';
 import type { Stamps } from '../src/sse/stamps.js';
-import { CHUNK_SIZE, REQUEST, textOf } from './harness/answer.js';
+import { CHUNK_SIZE, DELTAS, REQUEST, textOf } from './harness/answer.js';
 import { type BenchOptions, progress, type Report, shown, spreadOf } from './harness/stats.js';
 
 /** What the parts of an answer cost by themselves, without sockets: a loop in this process, on what is built. */
-const DELTAS = 17;
 
 async function built<Module>(file: string): Promise<Module> {
   return (await import(new URL(`../dist/${file}`, import.meta.url).href)) as Module;

@@ -1,13 +1,24 @@
 import net from 'node:net';
 import { type Child, pathOf, startChild, withChildren } from './harness/children.js';
+import { otherProxies } from './harness/proxies.js';
 import { BIG_BYTES, type ChainSpec, EVENTS, type Load, TIMED_EVENTS } from './harness/proxy-process.js';
 import type { Usage } from './harness/report.js';
-import { type BenchOptions, numeral, percentile, progress, type Report, shown, spreadOf } from './harness/stats.js';
+import {
+  type BenchOptions,
+  numeral,
+  percentile,
+  progress,
+  type Report,
+  type Spread,
+  shown,
+  spreadOf,
+} from './harness/stats.js';
 
 /**
- * What the proxy costs beside a bare pipe between two sockets: the same upstream, the same client, one process in
- * between. 100 MB in one body, 10,000 small events as fast as they can be written, and the latency that is added to
- * events that come one by one. In each round all take turns, so that what else the machine does hits them alike.
+ * What the proxy costs beside a bare pipe between two sockets, and beside proxies by others: the same upstream, the
+ * same client, one process in between. 100 MiB in one body, 10,000 small events as fast as they can be written, and the
+ * latency that is added to events that come one by one. In each round all take turns, each round from another of them
+ * on, so that what else the machine does hits them alike; ratios to the pipe are taken within a round.
  */
 const ROUNDS = 7;
 
@@ -77,18 +88,33 @@ const LOADS: Readonly<Record<Load, string>> = {
   timed: `${numeral(TIMED_EVENTS)} events, 1 ms apart`,
 };
 
+/** Each of `all` once, beginning with another one in each round. */
+function inTurns<T>(all: readonly T[], round: number): T[] {
+  const first = round % all.length;
+  return [...all.slice(first), ...all.slice(0, first)];
+}
+
 export async function proxy({ quick }: BenchOptions): Promise<Report> {
   const rounds = quick ? 1 : ROUNDS;
   const samples = new Map<string, Sample[]>();
+  const names = Object.keys(LINES);
+  const others = await otherProxies(!quick);
+  for (const why of others.missing) progress(`left out: ${why}`);
   await withChildren(async (keep) => {
     const upstream = await start({ part: 'upstream' }, keep);
     const lines: [string, Line][] = [];
     for (const [name, spec] of Object.entries(LINES))
       lines.push([name, await start({ ...spec, to: upstream.port }, keep)]);
+    for (const other of others.proxies) {
+      const line = await other.start(upstream.port);
+      keep(line.child);
+      lines.push([other.name, line]);
+      names.push(other.name);
+    }
     for (const load of Object.keys(LOADS) as Load[]) {
       // The first is a warm-up.
       for (let round = 0; round <= rounds; round++) {
-        for (const [name, line] of lines) {
+        for (const [name, line] of inTurns(lines, round)) {
           const sample = await measure(line, load);
           if (round > 0) samples.set(`${load} ${name}`, [...(samples.get(`${load} ${name}`) ?? []), sample]);
         }
@@ -97,23 +123,21 @@ export async function proxy({ quick }: BenchOptions): Promise<Report> {
     }
   });
   const of = (load: Load, name: string): readonly Sample[] => samples.get(`${load} ${name}`) ?? [];
-  const median = (load: Load, name: string, key: 'elapsedMs' | 'cpuMs'): number =>
-    percentile(
-      of(load, name).map((sample) => sample[key]),
-      0.5,
-    );
-  const ratio = (load: Load, name: string, key: 'elapsedMs' | 'cpuMs'): number =>
-    median(load, name, key) / median(load, 'bare pipe', key);
-  const names = Object.keys(LINES);
+  const spread = (load: Load, name: string, key: 'elapsedMs' | 'cpuMs'): string =>
+    told(spreadOf(of(load, name).map((sample) => sample[key])));
+  const ratio = (load: Load, name: string, key: 'elapsedMs' | 'cpuMs'): string => {
+    const pipe = of(load, 'bare pipe');
+    return told(spreadOf(of(load, name).map((sample, round) => sample[key] / (pipe[round]?.[key] ?? Number.NaN))), 2);
+  };
   const throughput = (['big', 'events'] as const).map((load) => ({
     title: `Proxy: ${LOADS[load]}`,
     columns: ['', 'ms', 'of the pipe', 'CPU ms', 'of the pipe'],
     rows: names.map((name) => [
       name,
-      shown(spreadOf(of(load, name).map(({ elapsedMs }) => elapsedMs)), 0),
-      numeral(ratio(load, name, 'elapsedMs'), 2),
-      shown(spreadOf(of(load, name).map(({ cpuMs }) => cpuMs)), 0),
-      numeral(ratio(load, name, 'cpuMs'), 2),
+      spread(load, name, 'elapsedMs'),
+      ratio(load, name, 'elapsedMs'),
+      spread(load, name, 'cpuMs'),
+      ratio(load, name, 'cpuMs'),
     ]),
   }));
   const latency = (name: string, share: number): number =>
@@ -134,9 +158,18 @@ export async function proxy({ quick }: BenchOptions): Promise<Report> {
           numeral(latency(name, 0.99), 3),
           numeral(latency(name, 0.5) - bare, 3),
         ]),
-        notes: ['Times are of all processes on one machine; CPU is that of the process in between alone.'],
+        notes: [
+          'Times are of all processes on one machine; CPU is that of the process in between alone.',
+          ...others.proxies.map(({ name, version }) => `${name} is ${version}.`),
+          ...others.missing.map((why) => `Left out: ${why}.`),
+        ],
       },
     ],
     data: Object.fromEntries(samples),
   };
+}
+
+/** What can't be measured here is a dash. */
+function told(spread: Spread, digits = 0): string {
+  return Number.isNaN(spread.median) ? '–' : shown(spread, digits);
 }

@@ -1,131 +1,128 @@
-import { pathOf, startChild, withChildren } from './harness/children.js';
-import type { Load } from './harness/client-process.js';
+import { join } from 'node:path';
+import { DELTAS } from './harness/answer.js';
+import { PINNED, withChildren } from './harness/children.js';
+import { CONNECTIONS, type Contender, column, contest, startClient } from './harness/contest.js';
+import { withScratch } from './harness/scratch.js';
 import { eventsIn, fetchAnswer, type Server, startCli, startServer } from './harness/servers.js';
-import { type BenchOptions, numeral, progress, type Report, type Spread, shown, spreadOf } from './harness/stats.js';
+import {
+  type BenchOptions,
+  numeral,
+  progress,
+  type Report,
+  ratioOf,
+  scaled,
+  shown,
+  spreadOf,
+} from './harness/stats.js';
 
 /**
- * Requests per second, and CPU per request in the server's process, of a healthy streamed chat answer of 20 events.
- * Each round asks all servers in turn, so noise of the machine hits all alike; ratios are taken within a round.
+ * Requests per second on one core, and CPU per request in the server's process, of a healthy streamed chat answer of 20
+ * events. The server has one core for all its threads, the journal's and the garbage collector's too, and the client
+ * another, where the machine has them.
  */
-const CONNECTIONS = 32;
+const JOURNALED = 'wirefault, journal';
+const BARE = 'bare net';
 
-/** wirefault and aimock add a role, a finish and [DONE] to the deltas; dsh has no role. */
-const DELTAS = 17;
+export function throughput({ quick, rounds = 5 }: BenchOptions): Promise<Report> {
+  const plan = quick ? { rounds: 1, roundMs: 300 } : { rounds, roundMs: 2000 };
+  return withScratch((folder) =>
+    withChildren(async (keep) => {
+      progress('throughput: starting servers');
+      const role = 'success';
+      const deltas = DELTAS;
+      const contenders: Contender[] = [];
+      const add = async (name: string, starting: Promise<Server>): Promise<Server> => {
+        const server = keep(await starting);
+        contenders.push({ name, server, samples: [] });
+        return server;
+      };
+      const wirefault = await add('wirefault', startServer({ kind: 'wirefault', role, deltas }));
+      const answer = (await fetchAnswer(wirefault.port)).toString('base64');
+      const journal = join(folder, 'library.jsonl');
+      await add(JOURNALED, startServer({ kind: 'wirefault', role, deltas, options: { journal } }));
+      await add('wirefault plain', startServer({ kind: 'wirefault', role, deltas, options: { fidelity: 'plain' } }));
+      const toFile = ['--journal', join(folder, 'cli.jsonl')];
+      await add('CLI, silent', startCli({ flags: [], logs: 'silent' }));
+      await add('CLI, journal', startCli({ flags: toFile, logs: 'silent' }));
+      await add('CLI, log lines', startCli({ flags: [], logs: '/dev/null' }));
+      await add(BARE, startServer({ kind: 'bare', role, deltas, answer }));
+      await add('dsh', startServer({ kind: 'dsh', role, deltas: DELTAS + 1 }));
+      await add('aimock', startServer({ kind: 'aimock', role, deltas }));
+      await contest(contenders, keep(startClient()), { name: 'throughput', ...plan });
 
-interface Sample {
-  readonly requestsPerSecond: number;
-  readonly cpuMicros: number;
-  /** Share of one core, above 1 where other threads collect garbage. */
-  readonly serverBusy: number;
-}
-
-interface Contender {
-  readonly name: string;
-  readonly server: Server;
-  readonly samples: Sample[];
-}
-
-interface Ratios {
-  readonly requestsPerSecond: Spread;
-  readonly cpuMicros: Spread;
-}
-
-async function sampleOf(server: Server, client: ReturnType<typeof startChild>, durationMs: number): Promise<Sample> {
-  const before = await server.usage();
-  const command = { kind: 'load', port: server.port, connections: CONNECTIONS, durationMs };
-  const { requests, elapsedMs } = await client.ask<Load>(command);
-  const used = (await server.usage()).cpuMicros - before.cpuMicros;
-  return {
-    requestsPerSecond: (requests * 1000) / elapsedMs,
-    cpuMicros: used / requests,
-    serverBusy: used / 1000 / elapsedMs,
-  };
-}
-
-/** Of each round the one over the other, then the median of those. */
-function ratios(of: readonly Sample[], to: readonly Sample[]): Ratios {
-  const over = (key: keyof Sample): Spread =>
-    spreadOf(of.map((sample, round) => sample[key] / (to[round]?.[key] ?? Number.NaN)));
-  return { requestsPerSecond: over('requestsPerSecond'), cpuMicros: over('cpuMicros') };
-}
-
-export function throughput({ quick }: BenchOptions): Promise<Report> {
-  const rounds = quick ? 2 : 5;
-  const roundMs = quick ? 300 : 2000;
-  return withChildren(async (keep) => {
-    progress('throughput: starting servers');
-    const wirefault = keep(await startServer({ kind: 'wirefault', role: 'success', deltas: DELTAS }));
-    const answer = (await fetchAnswer(wirefault.port)).toString('base64');
-    const start = async (name: string, starting: Promise<Server>): Promise<Contender> => {
-      return { name, server: keep(await starting), samples: [] };
-    };
-    const role = 'success';
-    const contenders: readonly Contender[] = [
-      await start('ceiling', startServer({ kind: 'ceiling', role, deltas: DELTAS, answer })),
-      { name: 'wirefault', server: wirefault, samples: [] },
-      await start('wirefault, no ledgers', startServer({ kind: 'wirefault', role, deltas: DELTAS, ledgers: false })),
-      await start('wirefault plain', startServer({ kind: 'wirefault', role, deltas: DELTAS, fidelity: 'plain' })),
-      await start('wirefault-cli', startCli('silent', DELTAS)),
-      await start('wirefault-cli logs', startCli('/dev/null', DELTAS)),
-      await start('dsh', startServer({ kind: 'dsh', role, deltas: DELTAS + 1 })),
-      await start('aimock', startServer({ kind: 'aimock', role, deltas: DELTAS })),
-    ];
-    const client = keep(startChild(pathOf('client-process.ts'), []));
-    for (const { server } of contenders) await sampleOf(server, client, roundMs / 2);
-    for (let round = 1; round <= rounds; round++) {
-      progress(`throughput: round ${round} of ${rounds}, ${contenders.length} servers, ${roundMs} ms each`);
-      for (const { server, samples } of contenders) samples.push(await sampleOf(server, client, roundMs));
-    }
-
-    const samplesOf = (name: string): readonly Sample[] => contenders.find((one) => one.name === name)?.samples ?? [];
-    const rows = await Promise.all(
-      contenders.map(async ({ name, server, samples }) => {
-        const sample = await fetchAnswer(server.port);
-        return {
-          name,
-          bytes: sample.length,
-          events: eventsIn(sample),
-          requestsPerSecond: spreadOf(samples.map((one) => one.requestsPerSecond)),
-          cpuMicros: spreadOf(samples.map((one) => one.cpuMicros)),
-          serverBusy: spreadOf(samples.map((one) => one.serverBusy)),
-          toWirefault: ratios(samples, samplesOf('wirefault')),
-          toCeiling: ratios(samples, samplesOf('ceiling')),
-        };
-      }),
-    );
-    return {
-      data: { connections: CONNECTIONS, rounds, roundMs, rows },
-      tables: [
-        {
-          title: `Throughput: one streamed chat answer, ${CONNECTIONS} keep-alive connections, median (min..max) of ${rounds} rounds`,
-          columns: ['server', 'requests/s', 'CPU µs/request', 'events', 'bytes', 'server busy'],
-          rows: rows.map((row) => [
-            row.name,
-            shown(row.requestsPerSecond),
-            shown(row.cpuMicros, 1),
-            String(row.events),
-            numeral(row.bytes),
-            `${numeral(row.serverBusy.median * 100)} %`,
-          ]),
-        },
-        {
-          title: 'Throughput: ratios within the rounds, median (min..max)',
-          columns: ['server', 'req/s ÷ wirefault', 'req/s ÷ ceiling', 'CPU ÷ wirefault', 'CPU ÷ ceiling'],
-          rows: rows.map((row) => [
-            row.name,
-            shown(row.toWirefault.requestsPerSecond, 2),
-            shown(row.toCeiling.requestsPerSecond, 2),
-            shown(row.toWirefault.cpuMicros, 2),
-            shown(row.toCeiling.cpuMicros, 2),
-          ]),
-          notes: [
-            'Below 90 % busy, a server waited for its client or for other processes on the machine.',
-            "The answers differ. wirefault has the provider's 20 headers and masking fields (plain: neither), dsh only " +
-              'choices without id, object, created and model, aimock id, object, created, model, logprobs and CORS headers. ' +
-              'dsh keeps a record of every request, wirefault of the newest 10,000, aimock of the newest 1,000, the CLI of none.',
-          ],
-        },
-      ],
-    };
-  });
+      const over = (key: 'requestsPerSecond' | 'cpuMicros', name: string, to: string) =>
+        ratioOf(column(contenders, name, key), column(contenders, to, key));
+      const rows = await Promise.all(
+        contenders.map(async ({ name, server, samples }) => {
+          const sample = await fetchAnswer(server.port);
+          return {
+            name,
+            bytes: sample.length,
+            events: eventsIn(sample),
+            requestsPerSecond: spreadOf(samples.map((one) => one.requestsPerSecond)),
+            cpuMicros: spreadOf(samples.map((one) => one.cpuMicros)),
+            serverBusy: spreadOf(samples.map((one) => one.serverBusy)),
+            toBare: over('requestsPerSecond', name, BARE),
+            toJournaled: over('requestsPerSecond', name, JOURNALED),
+            cpuToBare: over('cpuMicros', name, BARE),
+          };
+        }),
+      );
+      const bar = (name: string, to: string, atLeast: number, unit: '%' | '×') => ({
+        what: `requests/s, ${name} ÷ ${to}`,
+        measured: scaled(over('requestsPerSecond', name, to), unit === '%' ? 100 : 1),
+        bar: { atLeast },
+        unit,
+        digits: unit === '%' ? 0 : 2,
+      });
+      return {
+        data: { connections: CONNECTIONS, ...plan, pinned: PINNED, rows },
+        bars: quick
+          ? []
+          : [JOURNALED, 'CLI, journal'].flatMap((name) => [
+              bar(name, BARE, 50, '%'),
+              bar(name, 'dsh', 3, '×'),
+              bar(name, 'aimock', 3, '×'),
+            ]),
+        charts: [
+          {
+            name: 'throughput',
+            title: 'Streamed answers of 20 events, one core',
+            axis: 'requests per second',
+            rows: rows.map(({ name, requestsPerSecond: value }) => ({ name, value })),
+          },
+        ],
+        tables: [
+          {
+            title: `Throughput: one streamed chat answer, ${CONNECTIONS} keep-alive connections, ${PINNED ? 'the server on one core' : 'cores as they come'}; median (min..max) of ${plan.rounds} rounds`,
+            columns: ['server', 'requests/s', 'CPU µs/request', 'events', 'bytes', 'server busy'],
+            rows: rows.map((row) => [
+              row.name,
+              shown(row.requestsPerSecond),
+              shown(row.cpuMicros, 1),
+              String(row.events),
+              numeral(row.bytes),
+              `${numeral(row.serverBusy.median * 100)} %`,
+            ]),
+          },
+          {
+            title: 'Throughput: ratios within the rounds, median (min..max)',
+            columns: ['server', 'req/s ÷ bare net', `req/s ÷ ${JOURNALED}`, 'CPU ÷ bare net'],
+            rows: rows.map((row) => [
+              row.name,
+              shown(row.toBare, 2),
+              shown(row.toJournaled, 2),
+              shown(row.cpuToBare, 2),
+            ]),
+            notes: [
+              'Below 90 % busy, a server waited for its client or for other processes on the machine.',
+              "The answers differ. wirefault has the provider's 20 headers and masking fields (plain: neither), dsh only " +
+                'choices without id, object, created and model, aimock id, object, created, model, logprobs and CORS headers. ' +
+                'dsh keeps a record of every request, wirefault of the newest 10,000, aimock of the newest 1,000, the CLI of none.',
+            ],
+          },
+        ],
+      };
+    }),
+  );
 }

@@ -70,8 +70,11 @@ export type ServerEvent =
   | { readonly type: 'listen_failed'; readonly reason: string }
   /** Ledgers are being lost, since the journal can't be written; at the end once more, with the number of all. */
   | { readonly type: 'journal_failed'; readonly reason: string; readonly lostLines: number }
-  /** The state that several servers share can't be asked: requests get 503, or what the state of this server gives. */
-  | { readonly type: 'state_lost'; readonly reason: string }
+  /**
+   * The state that several servers share can't be asked: requests get 503, or what the state of this server gives.
+   * `underWay`: requests for which it was being asked, and may have taken a fault that nobody gets.
+   */
+  | { readonly type: 'state_lost'; readonly reason: string; readonly underWay: number }
   | { readonly type: 'state_back' }
   /** It has come back with nothing in it: the scripts begin anew, and the rules are those of the start. */
   | { readonly type: 'state_fresh'; readonly generation: number }

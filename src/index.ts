@@ -11,8 +11,9 @@ export {
 } from './fault/catalogue.js';
 export { blocksIn, type FoundBlock, withoutBlocks } from './fault/content-blocks.js';
 export type { CutWord, ScriptWord } from './fault/word.js';
+export type { FaultServer, FaultServerOptions } from './fault-server.js';
 export { MAX_TIMER_MS } from './options.js';
 export { type FaultProxy, type FaultProxyOptions, startFaultProxy } from './proxy/proxy.js';
 export type { OnUpstreamError, UpstreamOptions } from './proxy/upstream-options.js';
-export { type FaultServer, type FaultServerOptions, startFaultServer } from './server.js';
+export { startFaultServer } from './server.js';
 export type { Finding } from './trial/findings.js';

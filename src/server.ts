@@ -4,18 +4,15 @@ import { type Metrics, metricsOf } from './control/metrics.js';
 import { controlHandler } from './control/port.js';
 import type { ControlTarget } from './control/target.js';
 import { WirefaultError } from './errors.js';
-import type { RequestRecord, ServerEvent } from './events.js';
+import type { ServerEvent } from './events.js';
 import { exchangesOf } from './exchanges.js';
-import type { Rule } from './fault/rule-list.js';
-import type { RuleSpec } from './fault/rules.js';
+import type { FaultServer, FaultServerOptions } from './fault-server.js';
 import { type Gates, gatesOf } from './gates.js';
 import { knownHeads } from './http/known-heads.js';
 import { type Handler, serveConnection } from './net/connection.js';
 import { bracketed, listen } from './net/listener.js';
-import type { GivenOptions, ResolvedOptions } from './options.js';
+import type { ResolvedOptions } from './options.js';
 import { byteStore } from './proof/byte-store.js';
-import type { EvidenceSource } from './proof/counters.js';
-import type { Ledger } from './proof/ledger.js';
 import { recordConnection } from './proof/recorder.js';
 import { rounds } from './proof/rounds.js';
 import { settler } from './proof/settle.js';
@@ -27,15 +24,8 @@ import { openRecording, type Recording } from './replay/recording.js';
 import type { Replay } from './replay/replay.js';
 import { chosenKernel, openBooks } from './server-books.js';
 import { openConnections } from './server-connections.js';
-import {
-  injectInto,
-  type Membership,
-  notShared,
-  openState,
-  type ServerRules,
-  type ServerState,
-} from './server-state.js';
-import { type Finding, findingsOf } from './trial/findings.js';
+import { injectInto, type Membership, notShared, openState, type ServerState } from './server-state.js';
+import { findingsOf } from './trial/findings.js';
 import { VERSION } from './version.js';
 import { openWindow, windowOf } from './windows.js';
 
@@ -46,74 +36,6 @@ import { openWindow, windowOf } from './windows.js';
  *                                                                                                              │
  *                                                           journal ◀─ bookkeeper ◀─ account ◀─ proof/recorder ◀
  */
-
-export interface FaultServerOptions extends GivenOptions {
-  /** Called for each event as it happens. What it throws changes nothing. */
-  readonly onEvent?: (event: ServerEvent) => void;
-  /** Accepted requests kept in `requests`, the newest ones. Default 10,000. */
-  readonly requestHistory?: number;
-  /** Ledgers kept in `ledgers`, the newest ones. Default 1,000. */
-  readonly ledgerHistory?: number;
-  /** Replace keys in ledgers and captures. Default true. */
-  readonly redact?: boolean;
-}
-
-export interface FaultServer {
-  /** Without `/v1`, and with IPv6 in brackets: `http://127.0.0.1:8000`. */
-  readonly baseURL: string;
-  readonly port: number;
-  /** Where `/__control` and its like are; `undefined` without a control plane. */
-  readonly controlURL: string | undefined;
-  /** The seed of `random` and of the answers' ids, given or generated. */
-  readonly randomSeed: number;
-  /** Accepted requests in the order of their arrival, live; the newest `requestHistory` of them. */
-  readonly requests: readonly RequestRecord[];
-  /** Accepted requests that `requests` no longer holds. */
-  readonly droppedRequests: number;
-  /** Where the byte counts of the ledgers come from. */
-  readonly evidence: EvidenceSource;
-  /** What the recorder saw of each exchange up to now, the newest `ledgerHistory`, in the order in which they settled. */
-  readonly ledgers: readonly Ledger[];
-  /**
-   * The ledger of an exchange, counted from 1 in the order of the requests; resolves once it has settled.
-   * @throws WirefaultError `no_ledger` where none can come: it was dropped, none are kept, or the server is closed
-   */
-  ledger(exchange: number): Promise<Ledger>;
-  /** Each ledger from now on, as it settles; ends when the server is closed. */
-  followLedgers(): AsyncIterableIterator<Ledger>;
-  /** What the kept ledgers tell about the clients' manners: retries without pauses, sockets used again and the like. */
-  findings(): Finding[];
-  /** Resolves when no exchange is under way and every ledger is settled, and written where there is a journal. */
-  idle(): Promise<void>;
-  /** Resolves when the port accepts connections: at once, or at the end of a refusal window. */
-  whenListening(): Promise<void>;
-  /** The rules in force, in the order in which they are tested. */
-  readonly rules: readonly Rule[];
-  /** The newest rules that were used up, the last one last. */
-  readonly spentRules: readonly Rule[];
-  /**
-   * Adds a rule. It is tested, counted and gone in one step, by the request that meets it. One for every request without
-   * `once` or `times` is the default, of which there is one.
-   * @throws WirefaultError `bad_script`
-   */
-  inject(rule: RuleSpec): Rule;
-  /** Whether there was such a rule. */
-  removeRule(id: number): boolean;
-  clearRules(): void;
-  /** Starts all scripts anew, as a new generation whose number is returned; answers in flight keep theirs, rules stay. */
-  reset(): number;
-  /** The same of a server with `state`, whose rules and lanes are those of others, too; `undefined` without. */
-  readonly shared: ServerRules | undefined;
-  /** Closes the port for `ms`, in this very tick. */
-  refuse(ms: number): void;
-  /** Lets `count` exchanges (default 1) through a gate, those that wait or the next that come; `Infinity` opens it for good. */
-  release(gate: string, count?: number): void;
-  /** Resolves when `count` exchanges (default 1) wait at a gate. */
-  waitingAt(gate: string, count?: number): Promise<void>;
-  /** Stops listening and ends all connections, stalled ones too. May be called again. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
 
 /** What a server gets from the process that it is a worker of. */
 export interface Within {

@@ -143,7 +143,7 @@ export function humanLine(event: ServerEvent, style: (style: Style, text: string
     case 'journal_failed':
       return style('red', `journal: ${event.lostLines} lines lost: ${event.reason}`);
     case 'state_lost':
-      return style('red', `shared state: ${event.reason}`);
+      return style('red', `shared state: ${event.reason}; requests under way: ${event.underWay}`);
     case 'state_back':
       return style('green', 'shared state: it is back');
     case 'state_fresh':

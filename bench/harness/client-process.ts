@@ -1,50 +1,28 @@
-import net from 'node:net';
 import { END_OF_ANSWER, REQUEST } from './answer.js';
+import { type Hold, hold, release } from './client-hold.js';
+import { connect } from './client-socket.js';
+import { type Drain, drain, type Time, time } from './client-time.js';
+import { type Watch, watch } from './client-watch.js';
 
 /** The client of all benches: raw sockets in a process of its own, one command at a time. */
-export type Command =
-  /** Requests one after the other on each of `connections`, for `durationMs`. */
-  | { readonly kind: 'load'; readonly port: number; readonly connections: number; readonly durationMs: number }
-  /** Opens connections, sends a request on each, and waits until each has a head. */
-  | { readonly kind: 'hold'; readonly port: number; readonly connections: number }
-  /** Ends what `hold` opened. */
-  | { readonly kind: 'release' }
-  /** One answer on each of `streams` connections, begun within `spreadMs`; the events' times of arrival. */
-  | { readonly kind: 'watch'; readonly port: number; readonly streams: number; readonly spreadMs: number };
+type Command = LoadCommand | Hold | { readonly kind: 'release' } | Watch | Time | Drain;
+
+/** Requests one after the other on each of `connections`, for `durationMs`. */
+interface LoadCommand {
+  readonly kind: 'load';
+  readonly port: number;
+  readonly connections: number;
+  readonly durationMs: number;
+}
 
 export interface Load {
   readonly requests: number;
   readonly elapsedMs: number;
 }
 
-export interface Held {
-  readonly elapsedMs: number;
-}
-
-export interface Watched {
-  /** For each stream, when each of its events came, in milliseconds. */
-  readonly arrivals: readonly (readonly number[])[];
-}
-
-/** Connects under way at a time: the backlog of node:http servers is 511. */
-const CONNECTS_UNDER_WAY = 128;
-
-const HELD_TIMEOUT_MS = 30_000;
-
 const END = Buffer.from(END_OF_ANSWER);
 
-// All sockets read into the same memory: one reads at a time, and nothing of it is kept.
-const buffer = Buffer.allocUnsafe(65_536);
-
-function connect(port: number, onBytes: (bytes: Buffer) => void): net.Socket {
-  const callback = (length: number): boolean => {
-    onBytes(buffer.subarray(0, length));
-    return true;
-  };
-  return net.connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer, callback } });
-}
-
-function load({ port, connections, durationMs }: Command & { kind: 'load' }): Promise<Load> {
+function load({ port, connections, durationMs }: LoadCommand): Promise<Load> {
   return new Promise((resolve, reject) => {
     const begun = performance.now();
     let requests = 0;
@@ -87,73 +65,6 @@ function load({ port, connections, durationMs }: Command & { kind: 'load' }): Pr
   });
 }
 
-const held: net.Socket[] = [];
-
-function hold({ port, connections }: Command & { kind: 'hold' }): Promise<Held> {
-  return new Promise((resolve, reject) => {
-    const begun = performance.now();
-    let opened = 0;
-    let answered = 0;
-    const timer = setTimeout(
-      () => reject(new Error(`${answered} of ${connections} connections have a head`)),
-      HELD_TIMEOUT_MS,
-    );
-    const next = (): void => {
-      if (opened === connections) return;
-      opened++;
-      let waiting = true;
-      const socket = connect(port, () => {
-        if (!waiting) return;
-        waiting = false;
-        if (++answered === connections) {
-          clearTimeout(timer);
-          resolve({ elapsedMs: performance.now() - begun });
-        } else next();
-      });
-      socket.on('error', reject);
-      socket.write(REQUEST);
-      held.push(socket);
-    };
-    for (let n = 0; n < CONNECTS_UNDER_WAY; n++) next();
-  });
-}
-
-async function release(): Promise<object> {
-  // Resets leave no TIME_WAIT behind.
-  const closed = held.splice(0).map(
-    (socket) =>
-      new Promise((resolve) => {
-        socket.once('close', resolve);
-        socket.resetAndDestroy();
-      }),
-  );
-  await Promise.all(closed);
-  return {};
-}
-
-async function watch({ port, streams, spreadMs }: Command & { kind: 'watch' }): Promise<Watched> {
-  const begun = performance.now();
-  const each = Array.from({ length: streams }, (_, n) => watchOne(port, begun + 300 + (n * spreadMs) / streams));
-  return { arrivals: await Promise.all(each) };
-}
-
-/** Connects now, asks at `startMs`. */
-function watchOne(port: number, startMs: number): Promise<number[]> {
-  return new Promise((resolve, reject) => {
-    const arrivals: number[] = [];
-    const socket = connect(port, (bytes) => {
-      const now = Math.round(performance.now() * 1000) / 1000;
-      for (let at = bytes.indexOf('data: '); at >= 0; at = bytes.indexOf('data: ', at + 6)) arrivals.push(now);
-      if (!bytes.includes(END)) return;
-      resolve(arrivals);
-      socket.destroy();
-    });
-    socket.on('error', reject);
-    socket.on('close', () => reject(new Error('the server closed a connection')));
-    setTimeout(() => socket.write(REQUEST), startMs - performance.now());
-  });
-}
-
 function run(command: Command): Promise<object> {
   switch (command.kind) {
     case 'load':
@@ -164,6 +75,10 @@ function run(command: Command): Promise<object> {
       return release();
     case 'watch':
       return watch(command);
+    case 'time':
+      return time(command);
+    case 'drain':
+      return drain(command);
     default:
       return command satisfies never;
   }

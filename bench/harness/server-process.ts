@@ -1,5 +1,5 @@
 import './report.js';
-import type { FaultServer, FaultServerOptions } from '../../src/server.js';
+import type { FaultServer, FaultServerOptions } from '../../src/fault-server.js';
 import { CHUNK_SIZE, textOf } from './answer.js';
 import { chunkOf, listening, writeBlocks } from './bare-servers.js';
 import { piecesOf, wheelOf } from './wheel.js';

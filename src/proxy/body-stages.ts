@@ -25,8 +25,8 @@ export function encoding(form: SseForm | undefined, to: Sink<LivePart>): Sink<Li
   let held: LiveEvent | undefined;
   let first = true;
   const put = ({ event, long }: LiveEvent, last: boolean): void => {
-    const bytes = long ? bytesOfLong(event) : undefined;
-    to.take(bytes ? { bytes, marks: [], first, known: true } : { ...encode(event, last), first, known: false });
+    const { bytes, marks } = long ? { bytes: bytesOfLong(event), marks: [] } : encode(event, last);
+    to.take({ bytes, marks, first, known: long === true });
     first = false;
   };
   const release = (last: boolean): void => {
@@ -106,6 +106,7 @@ function placing(position: Position, protocol: Protocol, holdsBorder: boolean) {
         heldBytes -= one.part.bytes.length;
         count++;
       }
+      if (count === 0) return [];
       const free = held.slice(0, count);
       held = held.slice(count);
       return free;

@@ -1,6 +1,6 @@
 import type { Protocol } from '../sse/dialect.js';
 import type { Mark, Marked } from '../sse/mark.js';
-import { fieldsOf } from '../sse/scanner.js';
+import { type EventFields, fieldsOf } from '../sse/scanner.js';
 import type { AnswerSignals, SeenEvent } from './answer-scan.js';
 import type { PlaceSignals } from './live-finders.js';
 import { withContent } from './told-events.js';
@@ -40,8 +40,12 @@ export function tellPart(to: AnswerSignals, part: LivePart, index: number, place
 }
 
 export function eventIn({ marks }: LivePart): Mark | undefined {
-  return marks.find(({ kind }) => kind === 'event');
+  const [first] = marks;
+  return first?.kind === 'event' ? first : marks.find(({ kind }) => kind === 'event');
 }
+
+/** Its content is found by its fields, where it isn't known. */
+const NO_FIELDS: EventFields = { comment: false };
 
 /** @param mark the event's, in the part */
 export function seenEvent(
@@ -49,21 +53,19 @@ export function seenEvent(
   mark: Mark,
   place: Pick<SeenEvent, 'index' | 'start' | 'end' | 'startBorder' | 'endBorder' | 'stretches'>,
 ): SeenEvent {
-  const bytes = partBytes.subarray(mark.start, mark.end);
+  const { index, start, end, startBorder, endBorder, stretches } = place;
+  const bytes =
+    mark.start === 0 && mark.end === partBytes.length ? partBytes : partBytes.subarray(mark.start, mark.end);
+  const { name = '', role = 'extra' } = mark;
+  // Written out, as in `answerScan`: this is done for each event.
+  if (!known) {
+    const fields = fieldsOf(bytes, first);
+    return { index, bytes, stretches, start, end, fields, name, role, startBorder, endBorder };
+  }
   const contents = marks
     .filter(({ kind }) => kind !== 'event')
     .map((content) => ({ ...content, start: content.start - mark.start, end: content.end - mark.start }));
-  return {
-    ...place,
-    bytes,
-    name: mark.name ?? '',
-    role: mark.role ?? 'extra',
-    // Hardly anybody asks.
-    get fields() {
-      return fieldsOf(bytes, first);
-    },
-    ...(known ? { contents } : {}),
-  };
+  return { index, bytes, stretches, start, end, fields: NO_FIELDS, name, role, startBorder, endBorder, contents };
 }
 
 /** Tells of the parts of a body as of an answer that has nothing else. */
@@ -75,7 +77,7 @@ export function bodyTeller(to: PlaceSignals) {
     part: (part: LivePart): void => {
       const start = at;
       at += part.bytes.length;
-      if (part.marks.some(({ kind }) => kind === 'event')) events++;
+      if (eventIn(part)) events++;
       tellPart(to, part, events, { start, chunkStart: start, chunkEnd: at });
       to.onBytes?.(at);
     },

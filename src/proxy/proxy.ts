@@ -1,6 +1,7 @@
 import { WirefaultError } from '../errors.js';
+import type { FaultServer, FaultServerOptions } from '../fault-server.js';
 import type { Naming } from '../refused.js';
-import { type FaultServer, type FaultServerOptions, startNamed } from '../server.js';
+import { startNamed } from '../server.js';
 import { upstreamOf } from './upstream.js';
 import { UPSTREAM_OPTION_NAMES, type UpstreamOptions, upstreamTarget } from './upstream-options.js';
 

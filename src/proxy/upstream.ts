@@ -201,6 +201,8 @@ function failureOf(error: Error, { connected, secured }: Line): UpstreamFailure 
   const message = messageOf(error) || code;
   if (connected && !secured) return { kind: 'tls', message };
   if (code === 'ETIMEDOUT') return { kind: 'timeout', message };
+  // A RST just behind the accept comes before Node knows of the connection; a refusal is ECONNREFUSED.
+  if (code === 'ECONNRESET') return { kind: 'reset', message };
   if (!connected && UNREACHABLE.has(code)) return { kind: 'unreachable', message };
   return { kind: connected ? 'reset' : 'refused', message };
 }

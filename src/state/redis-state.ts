@@ -71,6 +71,8 @@ export async function openRedisState({ url, name, options, seedGiven, emit }: Re
   let lastError = '';
   let away: string | undefined;
   let closed = false;
+  /** Takes that Redis hasn't answered. */
+  let underWay = 0;
   /** What was last heard of; a Redis that has lost it goes on from there. */
   let begun: Begun | undefined;
   let exchanges = 0;
@@ -84,7 +86,7 @@ export async function openRedisState({ url, name, options, seedGiven, emit }: Re
   function lost(reason: string): void {
     if (closed || away !== undefined || !begun) return;
     away = reason;
-    emit({ type: 'state_lost', reason });
+    emit({ type: 'state_lost', reason, underWay });
   }
 
   function back(): void {
@@ -181,7 +183,10 @@ export async function openRedisState({ url, name, options, seedGiven, emit }: Re
     instance: begun.instance,
     seed: begun.seed,
     take: async (asked) => {
-      const took = await ask<Took>('wirefaultTake', JSON.stringify(asked), USED_UP);
+      underWay++;
+      const took = await ask<Took>('wirefaultTake', JSON.stringify(asked), USED_UP).finally(() => {
+        underWay--;
+      });
       if (took.kind === 'taken') {
         exchanges = Math.max(exchanges, took.exchange);
         if (begun && took.generation > begun.generation) begun = { ...begun, generation: took.generation };

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WirefaultError } from '../errors.js';
 import type { RequestRecord } from '../events.js';
+import type { FaultServer } from '../fault-server.js';
 import type { GivenOptions } from '../options.js';
 import type { Ledger } from '../proof/ledger.js';
-import { type FaultServer, startFaultServer } from '../server.js';
+import { startFaultServer } from '../server.js';
 import { DEFAULT_MAX_REQUESTS, KEY, PACKAGE, told, type Watched, watching } from './cell.js';
 import type { TrialClient } from './client.js';
 import type { RunEvidence } from './evidence.js';

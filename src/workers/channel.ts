@@ -1,7 +1,7 @@
 import { messageOf, WirefaultError, type WirefaultErrorCode } from '../errors.js';
 import type { ServerEvent } from '../events.js';
 import type { RuleSpec } from '../fault/rules.js';
-import type { FaultServerOptions } from '../server.js';
+import type { FaultServerOptions } from '../fault-server.js';
 import { type Ask, type MetRule, StateAway, type Took, type WholeBook } from '../state/ask.js';
 
 /**

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
+import http from 'node:http';
 import net, { type Socket } from 'node:net';
-import { describe, expect, it } from 'vitest';
-import { proxied, rawUpstream } from '../proxy/support/upstream.js';
+import { Client } from 'undici';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { FaultSpec } from '../../src/fault/spec.js';
+import { type ScriptWord, startFaultProxy } from '../../src/index.js';
+import { listening, proxied, rawUpstream } from '../proxy/support/upstream.js';
+import { usedBytes } from '../support/heap.js';
 import { post, witness } from '../support/witness.js';
 
 const ASK = post('/v1/chat/completions', { stream: true });
@@ -34,17 +39,17 @@ describe('answers of any length', () => {
   const EVENT = chunkOf(`data: {"choices":[{"delta":{"content":"${'x'.repeat(32_000)}"}}]}\n\n`);
   const COUNT = Math.ceil(1_073_741_824 / EVENT.length);
 
-  it.each<[string, ScriptWord, string]>([
-    ['as they come', 'success', LAST],
-    ['with each event looked at', 'rst@terminator', '\r\n'],
-    ['with each event written anew', { sse: { eol: 'crlf' } }, LAST],
+  it.each<[string, ScriptWord | FaultSpec]>([
+    ['as they come', 'success'],
+    ['with each event looked at', 'rst@terminator'],
+    ['with each event written anew', { sse: { eol: 'crlf' } }],
   ])('1 GB passes in flat memory, %s', async (_, word) => {
     const upstream = await rawUpstream(async (socket) => {
       socket.write(HEAD);
       await pour(socket, EVENT, COUNT);
       socket.write(Buffer.concat([chunkOf('data: [DONE]\n\n'), Buffer.from('0\r\n\r\n')]));
     });
-    const proxy = await proxied({ upstream: upstream.url, sequence: [word as 'success'], settleTimeoutMs: 10_000 });
+    const proxy = await proxied({ upstream: upstream.url, sequence: [word], settleTimeoutMs: 10_000 });
     const socket = net.connect({ port: proxy.port, host: '127.0.0.1' });
     const hash = createHash('sha256');
     let received = 0;
@@ -134,5 +139,61 @@ describe('streams at once', () => {
     for (const { outcome, events } of proxy.ledgers) {
       if (outcome === 'reset') expect(events.content?.read).toBe(10);
     }
+  });
+});
+
+describe('many answers, one after the other', () => {
+  const EVENT = 'data: {"choices":[{"delta":{"content":"hello"}}]}\n\n';
+
+  it.each<[string, readonly (ScriptWord | FaultSpec)[]]>([
+    ['as they come', ['success']],
+    ['with places looked for', [{ pace: { pauses: [{ at: 'event:2', ms: 0 }] } }]],
+    ['written anew', [{ sse: { eol: 'crlf' } }]],
+    ['kept whole', [{ framing: { kind: 'content_length' } }]],
+    ['cut', ['rst@event:2']],
+  ])('20,000 of them leave nothing behind, %s', async (_, sequence) => {
+    const upstream = http.createServer((request, response) => {
+      request.resume();
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      response.write(EVENT.repeat(3));
+      response.end('data: [DONE]\n\n');
+    });
+    const port = await listening(upstream);
+    onTestFinished(() => {
+      upstream.closeAllConnections();
+      upstream.close();
+    });
+    const proxy = await startFaultProxy({
+      upstream: `http://127.0.0.1:${port}`,
+      sequence,
+      repeatLast: true,
+      requestHistory: 0,
+      ledgerHistory: 10,
+      control: false,
+    });
+    onTestFinished(() => proxy.close());
+    const clients = Array.from({ length: 8 }, () => new Client(proxy.baseURL));
+    onTestFinished(async () => {
+      await Promise.all(clients.map((client) => client.destroy()));
+    });
+    const ask = async (client: Client): Promise<void> => {
+      const asked = client.request({ path: '/v1/chat/completions', method: 'POST', body: '{"stream":true}' });
+      // A cut may come before the client has the head.
+      await asked.then(({ body }) => body.dump()).catch(() => {});
+    };
+    const answers = async (count: number): Promise<number> => {
+      await Promise.all(
+        clients.map(async (client) => {
+          for (let n = 0; n < count / clients.length; n++) await ask(client);
+        }),
+      );
+      await proxy.idle();
+      return usedBytes();
+    };
+    const before = await answers(4000);
+    const growth = (await answers(20_000)) - before;
+    // 100 bytes for each would be 2 MB.
+    expect(growth).toBeLessThan(1_000_000);
+    expect(proxy.droppedRequests).toBeGreaterThanOrEqual(24_000);
   });
 });

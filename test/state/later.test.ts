@@ -1,9 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { FaultServer } from '../../src/fault-server.js';
 import { gatesOf } from '../../src/gates.js';
 import type { FaultServerOptions } from '../../src/index.js';
 import { resolveOptions } from '../../src/resolve-options.js';
 import { namedRule } from '../../src/resolve-script.js';
-import { type FaultServer, startNamed } from '../../src/server.js';
+import { startNamed } from '../../src/server.js';
 import type { SharedState } from '../../src/state/ask.js';
 import { memoryState } from '../../src/state/memory-state.js';
 import { post, type Witness, witness } from '../support/witness.js';
@@ -83,10 +84,11 @@ const CLIENTS: Readonly<Record<string, (client: Witness) => Promise<void>>> = {
       await new Promise((resolve) => setImmediate(resolve));
     }
   },
-  'a head, and its body when it is asked for': async (client) => {
+  'a head, and its body behind it': async (client) => {
     const [head = '', body = ''] = EXPECT.split(/(?<=\r\n\r\n)/);
     client.send(head);
-    await Promise.race([client.until((bytes) => bytes.includes('100 Continue')).catch(() => {}), client.ended]);
+    // It does not wait to be asked, which some faults never do; it may be asked all the same.
+    for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve));
     client.send(body);
   },
   'a part, and no more': async (client) => {
@@ -99,7 +101,7 @@ const SEQUENCES: readonly NonNullable<FaultServerOptions['sequence']>[] = [
   ['success', 'rate_limit'],
   ['rst@accept', 'success'],
   ['success', 'rst@accept', 'success'],
-  ['rst@request:40', 'fin@request:3', 'success'],
+  ['rst@request:40', 'rst_now@request:3', 'success'],
   ['expectation_failed', { request: { continue: 'withhold' } }, 'success'],
   ['rst_during_upload', 'early_response', 'success'],
   ['stream_disconnect', 'rst@event:2', 'partial_eof'],
@@ -116,8 +118,9 @@ async function trace(
     const client = witness(server.port);
     await send(client);
     const end = await client.ended;
-    const statuses = client.received.toString('latin1').match(/HTTP\/1\.1 \d+/g);
-    seen.push([end, statuses, client.received.length]);
+    const text = client.received.toString('latin1').replaceAll('HTTP/1.1 100 Continue\r\n\r\n', '');
+    // Node tells a reset as an end where bytes came before it; the ledger has how it was.
+    seen.push(text === '' ? end : [text.match(/HTTP\/1\.1 \d+/g), text.length]);
   }
   await server.idle();
   const ledgers = server.ledgers.toSorted((one, other) => one.exchange - other.exchange);

@@ -156,6 +156,25 @@ describe.skipIf(NO_REDIS)('a Redis that is away', () => {
     expect(a.ledgers.map(({ attempt }) => attempt)).toEqual([1, 3]);
   });
 
+  it('killed while it was asked: what it may have taken is told, and taken twice by nobody', async () => {
+    const redis = await redisServer({ durable: true });
+    const [a] = await three(redis, script);
+    expect(await status(a)).toBe(429);
+    redis.pause();
+    const { ask: asked, client } = keeper(a.port);
+    const answer = asked(ask());
+    // Read behind the request that waits.
+    await controlJson(a.port, 'GET /__health');
+    await redis.kill();
+    expect((await answer).status).toBe(503);
+    expect(await a.event(({ type }) => type === 'state_lost')).toMatchObject({ underWay: 1 });
+    await redis.start();
+    await a.event(({ type }) => type === 'state_back');
+    // It had not read the question when it was killed.
+    expect((await asked(ask())).status).toBe(401);
+    client.close();
+  });
+
   it('one that has lost everything: the scripts begin anew, as another generation, which is told', async () => {
     const redis = await redisServer();
     const [a, b, c] = await three(redis, { ...script, rules: [{ fault: 'F2', match: 'special' }] });
