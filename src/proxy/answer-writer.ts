@@ -14,8 +14,6 @@ import { eventIn, type LivePart, seenEvent, tellPart } from './live-parts.js';
 export interface AnswerWriter extends Sink<LivePart> {
   /** Takes what has been written. */
   written(): Buffer;
-  /** The end of the body is written. */
-  readonly ended: boolean;
 }
 
 /** Chunks that aren't those of the parts. */
@@ -143,9 +141,6 @@ export function answerWriter(head: Head, form: BodyForm, signals: AnswerSignals,
       const bytes = Buffer.concat(out);
       out = [];
       return bytes;
-    },
-    get ended() {
-      return ended;
     },
   };
 }

@@ -79,23 +79,21 @@ function placing(position: Position, protocol: Protocol, holdsBorder: boolean) {
   const late = holdsBorder && FOUND_LATE.test(position);
   /** Whether a part that ends at `end` may go on. */
   const goesOn = (end: number): boolean => {
-    if (gaveUp || place.at !== undefined) return true;
+    if (gaveUp || place.at() !== undefined) return true;
     if (late && end === come) return false;
-    return holdsBorder ? end < place.safe : end <= place.safe;
+    return holdsBorder ? end < place.safe() : end <= place.safe();
   };
   return {
-    get at() {
-      return gaveUp ? undefined : place.at;
-    },
+    at: (): number | undefined => (gaveUp ? undefined : place.at()),
     come: (part: LivePart): void => {
-      if (!gaveUp && place.at === undefined) teller.part(part);
+      if (!gaveUp && place.at() === undefined) teller.part(part);
       held.push({ part, start: come });
       come += part.bytes.length;
       heldBytes += part.bytes.length;
-      gaveUp ||= place.at === undefined && heldBytes > MAX_HELD_BYTES;
+      gaveUp ||= place.at() === undefined && heldBytes > MAX_HELD_BYTES;
     },
     end: (): void => {
-      if (!gaveUp && place.at === undefined) teller.end();
+      if (!gaveUp && place.at() === undefined) teller.end();
     },
     /** Takes out what may go on; all of it, where nothing more comes. */
     free: (all = false): typeof held => {
@@ -120,7 +118,7 @@ export function splicing(splice: Splice, protocol: Protocol, told: PlaceTold): B
     const parts = placing(splice.at, protocol, true);
     let insert = bytesOf(splice);
     const put = (part: LivePart, start: number): void => {
-      const { at } = parts;
+      const at = parts.at();
       const length = part.bytes.length;
       const from = Math.max(0, (at ?? 0) - start);
       const remove = at === undefined ? 0 : Math.max(0, Math.min(length, at + (splice.remove ?? 0) - start) - from);
@@ -142,9 +140,9 @@ export function splicing(splice: Splice, protocol: Protocol, told: PlaceTold): B
       },
       end: () => {
         parts.end();
-        if (parts.at === undefined) told.unreached(splice.at);
+        if (parts.at() === undefined) told.unreached(splice.at);
         release(true);
-        if (parts.at !== undefined && insert.length > 0)
+        if (parts.at() !== undefined && insert.length > 0)
           to.take({ bytes: insert, marks: [], first: false, known: true });
         to.end();
       },
@@ -171,7 +169,8 @@ export function ending(position: Position, protocol: Protocol, told: PlaceTold):
       to.end();
     };
     const go = (): void => {
-      if (parts.at !== undefined) end(parts.at);
+      const at = parts.at();
+      if (at !== undefined) end(at);
       else for (const { part } of parts.free()) to.take(part);
     };
     go();

@@ -90,7 +90,7 @@ function fromEnd(where: Where, k: number, put: Put, gaveUp: GaveUp): Sink<LiveEv
   return {
     take: (item) => {
       const match = !over && isKnown(item);
-      if (!match && held.count === 0) {
+      if (!match && held.count() === 0) {
         put(item, false);
         return;
       }
@@ -101,7 +101,7 @@ function fromEnd(where: Where, k: number, put: Put, gaveUp: GaveUp): Sink<LiveEv
         // It is not among the last, and neither is what stands before the next.
         for (const one of held.upToSecond(isKnown)) put(one, false);
       }
-      if (!held.tooMuch) return;
+      if (!held.tooMuch()) return;
       over = true;
       letGo();
       gaveUp();
@@ -121,12 +121,8 @@ function heldItems() {
       items.push(item);
       bytes += item.bytes;
     },
-    get count() {
-      return items.length;
-    },
-    get tooMuch() {
-      return bytes > MAX_HELD_BYTES;
-    },
+    count: (): number => items.length,
+    tooMuch: (): boolean => bytes > MAX_HELD_BYTES,
     /** Takes all out. */
     all: (): LiveEvent[] => {
       const all = items;
@@ -209,7 +205,7 @@ export function endingAfterDeltas(gaveUp: GaveUp): EditStep {
         if (of >= rank) {
           rank = of;
           letGo();
-        } else if (held.tooMuch) {
+        } else if (held.tooMuch()) {
           over = true;
           letGo();
           gaveUp();

@@ -49,11 +49,11 @@ function endsOf(chunks: LiveChunks, protocol: Protocol): Ends {
     come: teller.part,
     end: teller.end,
     next: (from) => {
-      for (const place of places) while (place.at !== undefined && place.at <= from) place.next();
-      const known = places.flatMap(({ at }) => (at === undefined ? [] : [at]));
+      for (const place of places) while ((place.at() ?? Number.POSITIVE_INFINITY) <= from) place.next();
+      const known = places.flatMap(({ at }) => at() ?? []);
       const first = Math.min(...known);
       // Another one may turn out to come sooner.
-      return known.length > 0 && places.every(({ at, safe }) => first <= (at ?? safe)) ? first : undefined;
+      return known.length > 0 && places.every(({ at, safe }) => first <= (at() ?? safe())) ? first : undefined;
     },
   };
 }

@@ -26,9 +26,9 @@ import {
  */
 export interface LivePlace extends PlaceSignals {
   /** Where it is, once that is known; with `*` the next one. */
-  readonly at: number | undefined;
+  at(): number | undefined;
   /** Bytes up to here come before it for sure. */
-  readonly safe: number;
+  safe(): number;
   /** Goes on to the next place behind `at`. */
   next(): void;
 }
@@ -159,10 +159,8 @@ export function placesAfterEvents(role: string, protocol: Protocol): LivePlace {
 export function placeAtStart(): LivePlace {
   let at: number | undefined = 0;
   return {
-    get at() {
-      return at;
-    },
-    safe: Number.POSITIVE_INFINITY,
+    at: () => at,
+    safe: () => Number.POSITIVE_INFINITY,
     next: () => {
       at = undefined;
     },
@@ -173,10 +171,8 @@ export function placeAtStart(): LivePlace {
 export function placesEvery(bytes: number): LivePlace {
   let at = bytes;
   return {
-    get at() {
-      return at;
-    },
-    safe: Number.POSITIVE_INFINITY,
+    at: () => at,
+    safe: () => Number.POSITIVE_INFINITY,
     next: () => {
       at += bytes;
     },
@@ -200,13 +196,12 @@ function place(protocol: Protocol, k: number, wants: (n: number) => boolean, fin
       if (wants(n)) hits.push(offset);
     },
   });
-  return Object.defineProperties(
-    {
-      ...signals,
-      next: () => {
-        hits.shift();
-      },
+  return {
+    ...signals,
+    at: () => hits[0],
+    safe: () => safe,
+    next: () => {
+      hits.shift();
     },
-    { at: { get: () => hits[0] }, safe: { get: () => safe } },
-  ) as LivePlace;
+  };
 }

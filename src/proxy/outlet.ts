@@ -19,11 +19,11 @@ export interface Outlet extends Playing {
   /** Nothing more comes: once all has gone, and unless a cut is reached before, it ends so. */
   finish(end: OutletEnd): void;
   /** More has come than has gone: whoever makes it should wait for `onRoom`. */
-  readonly full: boolean;
+  full(): boolean;
   /** Bytes that were written. */
-  readonly sent: number;
+  sent(): number;
   /** Bytes that have come. */
-  readonly received: number;
+  received(): number;
 }
 
 /** How an answer without a cut ends. */
@@ -107,7 +107,7 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
   function pump(): void {
     while (!ended && !tail && !blocked) {
       if (takeStop()) continue;
-      const atCut = cut?.place.at === sent;
+      const atCut = cut?.place.at() === sent;
       const wait = clock.leftMs(atCut);
       if (wait > 0 && (atCut || queuedBytes > 0 || ending)) {
         block();
@@ -132,8 +132,8 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
 
   /** Whether something was to be done here. */
   function takeStop(): boolean {
-    const stop = stops.find(({ place }) => place.at !== undefined && place.at <= sent);
-    if (!stop || ahead.gaveUp) return false;
+    const stop = stops.find(({ place }) => (place.at() ?? Number.POSITIVE_INFINITY) <= sent);
+    if (!stop || ahead.gaveUp()) return false;
     stop.place.next();
     reached.add(stop.place);
     for (const step of stop.steps()) {
@@ -232,6 +232,7 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
     ended = true;
     clearTimeout(timer);
     leaveGate?.();
+    const waitedMs = clock.totalMs();
     const cutUnreached = cut && cutAt === undefined && ending ? ['cut'] : [];
     const stopsUnreached = stops.flatMap(({ required, place }) =>
       required !== undefined && ending && !reached.has(place) ? [required] : [],
@@ -241,7 +242,7 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
       unreached: [...cutUnreached, ...stopsUnreached],
       steps: [
         { op: 'write', start: 0, end: sent },
-        ...(clock.totalMs > 0 ? [{ op: 'wait', ms: clock.totalMs } as const] : []),
+        ...(waitedMs > 0 ? [{ op: 'wait', ms: waitedMs } as const] : []),
         ...steps,
       ],
       closes,
@@ -272,15 +273,9 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
       ending ??= end;
       pump();
     },
-    get full() {
-      return isFull();
-    },
-    get sent() {
-      return sent;
-    },
-    get received() {
-      return received;
-    },
+    full: isFull,
+    sent: () => sent,
+    received: () => received,
     silent: () => tail?.silent() ?? false,
     clientEnded: () => {
       clientHasEnded = true;

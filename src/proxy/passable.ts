@@ -14,7 +14,7 @@ export interface Passable {
   limit(received: number): number;
   /** What is held is let go: no place is looked for any more. */
   giveUp(): void;
-  readonly gaveUp: boolean;
+  gaveUp(): boolean;
 }
 
 export interface PassableInput {
@@ -44,14 +44,12 @@ export function passable({ places, needsHead, unsure }: PassableInput): Passable
       if (gaveUp) return received;
       if (!headKnown) return 0;
       let least = places.length > 0 ? (unsure() ?? received) : received;
-      for (const { at, safe } of places) least = Math.min(least, at ?? safe);
+      for (const { at, safe } of places) least = Math.min(least, at() ?? safe());
       return least;
     },
     giveUp: () => {
       gaveUp = true;
     },
-    get gaveUp() {
-      return gaveUp;
-    },
+    gaveUp: () => gaveUp,
   };
 }

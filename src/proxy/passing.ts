@@ -23,7 +23,7 @@ import { shiftedSignals, spreadSignals } from './spread-signals.js';
 export interface Passing {
   readonly scan: ResponseScanner;
   readonly playback: Playing;
-  readonly full: boolean;
+  full(): boolean;
   take(bytes: Buffer): void;
   finish(end: OutletEnd): void;
   came(turnedOut: TurnedOut): PassedOn;
@@ -104,21 +104,21 @@ export function passing(socket: Socket, hooks: PlayHooks, input: PassingInput): 
   function flush(anew: Rewriting): void {
     const bytes = anew.written();
     if (bytes.length > 0) out.push(bytes);
-    if (!anew.endReached) return;
+    if (!anew.endReached()) return;
     if (scanned.end() === undefined) input.onCut();
     out.finish({ steps: live.endSteps, closes: anew.closes });
   }
 
   function finish(end: OutletEnd): void {
     const whole = scanned.end() !== undefined;
-    if (anew && !whole && !anew.endReached) anew.breakOff(scan.begun());
+    if (anew && !whole && !anew.endReached()) anew.breakOff(scan.begun());
     if (anew) flush(anew);
     out.finish(anew && whole ? { ...end, closes: anew.closes } : end);
   }
 
   function came(turnedOut: TurnedOut): PassedOn {
     const { steps, closes, sha256 } = turnedOut;
-    const cutAt = anew?.endReached ? out.received : turnedOut.cutAt;
+    const cutAt = anew?.endReached() ? out.received() : turnedOut.cutAt;
     const unreached = [...turnedOut.unreached, ...(anew?.unreached ?? [])];
     counting?.flush();
     // What ended with the connection has a last event, too.
@@ -135,31 +135,29 @@ export function passing(socket: Socket, hooks: PlayHooks, input: PassingInput): 
         closes,
         unapplied: [
           ...unappliedIn(fault),
-          ...(anew?.unapplied ?? (live.rewrites ? ['all: the answer was not whole'] : [])),
+          ...(anew?.unapplied() ?? (live.rewrites ? ['all: the answer was not whole'] : [])),
         ],
         ...(idle ? { idle } : {}),
       },
       intent: {
         sha256: sha256?.received ?? '',
-        bytes: out.received,
+        bytes: out.received(),
         inside: cutAt === undefined ? '' : insideAt(all, cutAt),
         blocks: 0,
         marks: [],
-        ...(sha256 ? { written: { bytes: out.sent, sha256: sha256.written } } : {}),
+        ...(sha256 ? { written: { bytes: out.sent(), sha256: sha256.written } } : {}),
       },
       sha256: upstreamHash?.digest('hex') ?? sha256?.received ?? null,
       rewritten: edit !== undefined || anew !== undefined,
       unmarked: marks.unmarked,
-      ...(unreached.length > 0 ? { unreached: unreachedText(unreached, fault, marks.events, out.received) } : {}),
+      ...(unreached.length > 0 ? { unreached: unreachedText(unreached, fault, marks.events, out.received()) } : {}),
     };
   }
 
   return {
     scan: scanned,
     playback: out,
-    get full() {
-      return out.full;
-    },
+    full: out.full,
     take,
     finish,
     came,

@@ -10,7 +10,7 @@ export interface PauseClock {
   /** How long it is until the answer goes on, or until it is cut. */
   leftMs(atCut: boolean): number;
   /** All pauses, in the time of the plan. */
-  readonly totalMs: number;
+  totalMs(): number;
 }
 
 /** @param timeScale pauses are so many times shorter */
@@ -30,8 +30,6 @@ export function pauseClock(timeScale: number): PauseClock {
       clockMs = Math.max(clockMs, performance.now());
     },
     leftMs: (atCut) => (atCut ? cutNoSoonerMs : goOnMs) - performance.now(),
-    get totalMs() {
-      return totalMs;
-    },
+    totalMs: () => totalMs,
   };
 }

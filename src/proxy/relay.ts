@@ -138,7 +138,7 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
   function take(bytes: Buffer): void {
     if (pass) {
       pass.take(bytes);
-      if (pass.full) side.pause();
+      if (pass.full()) side.pause();
     }
     keep?.take(bytes);
     const scan = pass?.scan ?? keep?.scan;

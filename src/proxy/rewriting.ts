@@ -27,13 +27,13 @@ export interface Rewriting {
   /** The upstream breaks its answer off: what is held goes on, and what has `begun` behind it. */
   breakOff(begun: Buffer): void;
   /** The place at which the fault ends the body has come. */
-  readonly endReached: boolean;
+  endReached(): boolean;
   /** The body ends with the connection. */
   readonly closes: boolean;
   /** Positions that the body turned out not to have. */
   readonly unreached: readonly Position[];
   /** What of the fault was not done. */
-  readonly unapplied: readonly string[];
+  unapplied(): readonly string[];
 }
 
 /** An event is kept while it comes: an image in base64 is some megabytes. What is longer passes unedited. */
@@ -102,12 +102,10 @@ export function rewriting(head: ResponseHead, input: KeptInput, signals: AnswerS
       writer.take({ bytes: begun, marks: [], first: false, known: true });
       writer.letGo();
     },
-    get endReached() {
-      return endReached;
-    },
+    endReached: () => endReached,
     closes: written.framing === 'until_close',
     unreached,
-    get unapplied() {
+    unapplied: () => {
       const long = longEvents > 0 ? [`events: ${longEvents} of over ${MAX_EVENT_BYTES} bytes`] : [];
       return [...unapplied, ...long, ...(written.framing === 'chunked' ? [] : chunkLayer(fault))];
     },

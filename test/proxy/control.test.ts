@@ -142,7 +142,7 @@ describe('ledgers', () => {
     ]);
   });
 
-  it('have the bytes of both sides, through the control plane', async () => {
+  it('have the bytes of the answer, through the control plane', async () => {
     const upstream = await rawUpstream(ANSWER);
     const proxy = await proxied({ upstream: upstream.url, sequence: ['rst@event:1'] });
     const { bytes } = await witnessed(proxy.port, ask());

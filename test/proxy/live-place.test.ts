@@ -20,15 +20,15 @@ function found(place: LivePlace, bytes: Buffer, splits: readonly number[], proto
     scan.feed(piece);
     received += piece.length;
     place.onBytes?.(received);
-    while (place.at !== undefined && place.at <= received) {
-      expect(place.at).toBeGreaterThanOrEqual(passed);
-      at.push(place.at);
+    for (let next = place.at(); next !== undefined && next <= received; next = place.at()) {
+      expect(next).toBeGreaterThanOrEqual(passed);
+      at.push(next);
       place.next();
     }
-    passed = Math.max(passed, Math.min(received, scan.unsure() ?? received, place.at ?? place.safe));
+    passed = Math.max(passed, Math.min(received, scan.unsure() ?? received, place.at() ?? place.safe()));
   }
-  while (place.at !== undefined) {
-    at.push(place.at);
+  for (let next = place.at(); next !== undefined; next = place.at()) {
+    at.push(next);
     place.next();
   }
   return at;
