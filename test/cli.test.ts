@@ -481,6 +481,9 @@ describe('on a terminal', () => {
     );
     expect(humanLine({ type: 'available', baseURL }, plain)).toBe('port open: http://h:1/v1 accepts connections again');
     expect(humanLine({ type: 'listen_failed', reason: 'why' }, plain)).toBe('why');
+    expect(humanLine({ type: 'upstream_insecure', upstream: 'https://u' }, plain)).toBe(
+      'the certificate of https://u is NOT checked: whoever is in between reads keys and answers',
+    );
     expect(humanLine({ type: 'request', ...exchange }, plain)).toBe('#3 /x \u2192 stall (random)');
     expect(humanLine({ type: 'result', ...exchange, outcome: 'stalled', chunksSent: 1 }, plain)).toBe(
       '#3 stall: stalled, 1 event sent',

@@ -52,7 +52,7 @@ it('only what users need is in the package', () => {
   expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'package.json', 'dist/index.js', 'dist/index.d.ts']));
   const others = paths.filter(
     (file) =>
-      !/^(dist\/.+\.(js|d\.ts)|scenarios\/.+\.yaml|scenarios\/scenario\.schema\.json|docs\/[^/]+\.md|README\.md|LICENSE|package\.json)$/.test(
+      !/^(dist\/.+\.(js|d\.ts)|scenarios\/.+\.yaml|scenarios\/scenario\.schema\.json|docs\/[^/]+\.md|docs\/performance\/[^/]+\.svg|README\.md|LICENSE|package\.json)$/.test(
         file,
       ),
   );

@@ -94,8 +94,10 @@ export function channel(send: (messages: unknown) => void, answering: Answering,
   let later: NodeJS.Timeout | undefined;
   const calls = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
   let ids = 0;
+  /** Takes that wait for their answer. */
+  const takes = new Set<number>();
 
-  /** Nobody waits for what is `patient`: it goes with the next message, or in a while. */
+  /** What is `patient` goes with the next message, or in a while. */
   function say(message: Message, patient = false): void {
     waiting.push(message);
     if (soon) return;
@@ -142,11 +144,13 @@ export function channel(send: (messages: unknown) => void, answering: Answering,
       case 'reply':
         calls.get(message.id)?.resolve(message.value);
         calls.delete(message.id);
+        takes.delete(message.id);
         break;
       case 'failed': {
         const { code, message: text } = message;
         calls.get(message.id)?.reject(code === undefined ? new StateAway(text) : new WirefaultError(code, text));
         calls.delete(message.id);
+        takes.delete(message.id);
         break;
       }
       default:
@@ -159,10 +163,14 @@ export function channel(send: (messages: unknown) => void, answering: Answering,
     call: (kind, ...[value]) =>
       new Promise((resolve, reject) => {
         calls.set(++ids, { resolve: resolve as (value: unknown) => void, reject });
-        say({ t: 'call', kind, id: ids, value });
+        // While some are asked others gather, and go together when the answer is there: the more there are, the more at once.
+        say({ t: 'call', kind, id: ids, value }, kind === 'take' && takes.size > 0);
+        if (kind === 'take') takes.add(ids);
       }),
     onMessages: (messages) => {
+      const asked = takes.size;
       for (const message of messages as readonly Message[]) hear(message);
+      if (takes.size < asked && waiting.length > 0 && !soon) flush();
     },
     gone: () => {
       for (const { reject } of calls.values()) reject(new StateAway('the other process is gone'));

@@ -1,15 +1,12 @@
 import cluster, { type Worker } from 'node:cluster';
 import { controlJobs } from '../control/jobs.js';
 import { metricsOf } from '../control/metrics.js';
-import type { ControlTarget } from '../control/target.js';
 import { WirefaultError } from '../errors.js';
 import type { ServerEvent } from '../events.js';
 import type { RuleSpec } from '../fault/rules.js';
 import type { FaultServerOptions } from '../fault-server.js';
 import { gatesOf } from '../gates.js';
-import { listen } from '../net/listener.js';
 import type { ResolvedOptions } from '../options.js';
-import { type Journal, journals, openJournal } from '../proof/journal.js';
 import type { Ledger } from '../proof/ledger.js';
 import type { Naming } from '../refused.js';
 import { resolveOptions } from '../resolve-options.js';
@@ -17,11 +14,13 @@ import { namedRule } from '../resolve-script.js';
 import { openRedis, sharedRules } from '../server-state.js';
 import type { Ask, SharedState, Took } from '../state/ask.js';
 import { type MemoryState, memoryState } from '../state/memory-state.js';
-import { type Channel, channel, type ExchangeBytes } from './channel.js';
+import { type Channel, channel } from './channel.js';
 import { openControlPort } from './control-port.js';
 import { feed } from './feed.js';
 import { lostLedger, type UnderWay } from './lost.js';
-import { NO_REFUSAL, refuseWithWorkers } from './refused.js';
+import { freePort, openJournals } from './opening.js';
+import { keptBytes, primaryTarget } from './primary-target.js';
+import { refuseWithWorkers } from './refused.js';
 
 /**
  * The process that the workers belong to. It has what there is one of: lanes and rules, the journal, the gates, the
@@ -76,7 +75,13 @@ export async function runPrimary({ workers: count, given, naming }: PrimaryOptio
     ? undefined
     : memoryState({ rules, maxLanes, seed: script.seed, named: (spec) => namedRule(spec, 'rule', catalogue) });
   const state: SharedState = redis?.state ?? (memory as MemoryState);
-  const journal = await openJournals(options, redis?.journal, emit);
+  /** What was opened before is closed where what comes next can't be: nothing keeps the process then. */
+  const orClose = async <T>(opening: Promise<T>): Promise<T> =>
+    opening.catch(async (error) => {
+      await state.close();
+      throw error;
+    });
+  const journal = await orClose(openJournals(options, redis?.journal, emit));
   const gates = gatesOf();
   const lines: string[] = [];
   const followed = feed<string>();
@@ -94,7 +99,7 @@ export async function runPrimary({ workers: count, given, naming }: PrimaryOptio
     refresh().catch(() => {});
     for (const to of all()) to.tell('changed', null);
   });
-  await refresh();
+  await orClose(refresh());
 
   function keep(line: string): void {
     lines.push(line);
@@ -116,45 +121,21 @@ export async function runPrimary({ workers: count, given, naming }: PrimaryOptio
   }
 
   const wanted = options.control || journal !== undefined;
-  const target: ControlTarget = {
-    rules: sharedRules(state, { refresh, counts: () => ({ rules: ruleCount, droppedLanes }) }, options),
-    health: () => (state.away === undefined ? { state: 'shared' } : { state: 'away', reason: state.away }),
-    get gates() {
-      return gates.held;
-    },
-    release: gates.release,
-    refuse: () => {},
-    noRefusal: NO_REFUSAL,
-    get ledgers() {
-      return lines.map((line): Ledger => JSON.parse(line));
-    },
-    followLedgers: () => followed.follow((line): Ledger => JSON.parse(line)),
-    bytesOf: async (exchange, of) => {
-      const bytes = await bytesOf({ exchange, of });
-      return bytes && Buffer.from(bytes);
-    },
-    connections: () => 0,
-    metrics: async () => {
-      const open = await Promise.all(all().map((to) => to.call('connections').catch(() => 0)));
-      const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, number) => total + number, 0);
-      return metrics.text({
-        openConnections: sum(open),
-        rules: ruleCount,
-        waitingAtGates: sum(gates.held.values()),
-        droppedRequests: requests,
-        droppedLanes,
-      });
-    },
-  };
-
-  async function bytesOf(of: ExchangeBytes): Promise<Uint8Array | undefined> {
-    const kept = await Promise.all(all().map((to) => to.call('keptBytes', of).catch(() => undefined)));
-    return kept.find((bytes) => bytes !== undefined);
-  }
+  const rulesHere = sharedRules(state, { refresh, counts: () => ({ rules: ruleCount, droppedLanes }) }, options);
+  const target = primaryTarget({
+    rules: rulesHere,
+    state,
+    gates,
+    lines,
+    followed,
+    workers: all,
+    metrics,
+    requests: () => requests,
+  });
 
   const control = options.control ? controlJobs({ options, target, emit }) : undefined;
   const controlPort =
-    control && options.controlPort !== undefined ? await openControlPort(options, control, emit) : undefined;
+    control && options.controlPort !== undefined ? await orClose(openControlPort(options, control, emit)) : undefined;
   let baseURL: string | undefined;
   let evidence: Ledger['evidence'] = 'callbacks';
   let closing: Promise<void> | undefined;
@@ -221,7 +202,7 @@ export async function runPrimary({ workers: count, given, naming }: PrimaryOptio
         release: ({ gate, count: through }) => gates.release(gate, through),
         ledgers: () => lines,
         metrics: () => target.metrics(),
-        bytes: bytesOf,
+        bytes: (of) => keptBytes(all(), of),
       },
       {
         event: (event) => onWorkerEvent(own, event),
@@ -313,27 +294,4 @@ export async function runPrimary({ workers: count, given, naming }: PrimaryOptio
     throw error;
   });
   return { close: closeOnce };
-}
-
-async function freePort(host: string): Promise<number> {
-  const hooks = {
-    onBound: () => {},
-    onConnection: () => {},
-    onWindow: () => {},
-    onListening: () => {},
-    onLost: () => {},
-  };
-  const listener = await listen({ host, port: 0, refuseFirstMs: 0 }, hooks);
-  await listener.close();
-  return listener.port;
-}
-
-async function openJournals(
-  { journal: path, journalMaxBytes: maxBytes }: ResolvedOptions,
-  stream: Journal | undefined,
-  emit: (event: ServerEvent) => void,
-): Promise<Journal | undefined> {
-  const onLost = (reason: string, lostLines: number): void => emit({ type: 'journal_failed', reason, lostLines });
-  const file = path === undefined ? undefined : await openJournal({ path, maxBytes, onLost });
-  return journals([...(file ? [file] : []), ...(stream ? [stream] : [])]);
 }

@@ -230,6 +230,12 @@ describe('what workers can not do is refused before they are started', () => {
     });
   }
 
+  it('a journal that can not be written: one line', async () => {
+    const { code, stderr } = await run('--port', '0', '--workers', '2', '--journal', '/dev/null/journal');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^wirefault: .*\/dev\/null\/journal.*\n$/);
+  });
+
   it('a port that is taken: one line, as without workers', async () => {
     const { port } = await serving();
     const { code, stderr } = await run('--port', String(port), '--workers', '2');
