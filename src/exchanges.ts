@@ -12,7 +12,7 @@ import { errorReply } from './http/reply.js';
 import type { Request, RequestHead } from './http/request.js';
 import { type Routed, route, routeHead } from './http/routes.js';
 import { after, type Later } from './later.js';
-import type { EarlyJob, Handler, HeadDecision, Job } from './net/connection.js';
+import type { EarlyJob, Handler, HeadDecision, Job } from './net/job.js';
 import type { PlayEnd } from './net/player.js';
 import type { ResolvedOptions } from './options.js';
 import { eventsFlushed } from './proof/account.js';

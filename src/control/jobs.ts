@@ -5,7 +5,7 @@ import { frame } from '../http/framing.js';
 import { errorReply, type Reply } from '../http/reply.js';
 import type { Request } from '../http/request.js';
 import { after, type Later } from '../later.js';
-import type { Job } from '../net/connection.js';
+import type { Job } from '../net/job.js';
 import { commandOf, isHealthCheck } from './commands.js';
 import { type GuardOptions, guard } from './guard.js';
 import { type Handled, handle, refusal } from './handle.js';

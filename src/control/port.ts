@@ -2,7 +2,7 @@ import { replyPlan } from '../fault/reply-plan.js';
 import { errorReply } from '../http/reply.js';
 import type { Request } from '../http/request.js';
 import type { Later } from '../later.js';
-import type { Handler, Job } from '../net/connection.js';
+import type { Handler, Job } from '../net/job.js';
 import { CONTROL_PATHS, isControlPath } from './commands.js';
 
 /** The handler of a port that has nothing but the control plane. */

@@ -1,59 +1,25 @@
 import type { Socket } from 'node:net';
 import { replyPlan } from '../fault/reply-plan.js';
 import type { WirePlan } from '../fault/wire-plan.js';
-import type { KnownHeads } from '../http/known-heads.js';
 import { badRequestReply } from '../http/reply.js';
-import type { BadRequest, Request, RequestHead } from '../http/request.js';
-import { type ParserLimits, type RequestParser, requestParser } from '../http/request-parser.js';
-import type { Later } from '../later.js';
-import type { ConnectionRecorder, ExchangeRecorder } from '../proof/recorder.js';
+import type { BadRequest, Request } from '../http/request.js';
+import { after, type Later } from '../later.js';
+import type { ConnectionRecorder } from '../proof/recorder.js';
 import { leaveUnread, readExactly, readOn } from './exact-read.js';
 import { type IdleEvent, type IdleWatch, watchIdle } from './idle.js';
+import type { EarlyJob, Handler, Job } from './job.js';
 import { pumpLines } from './live.js';
 import { type PeerState, watchPeer } from './peer.js';
 import { type Playback, type PlayEnd, type PlayHooks, play } from './player.js';
+import { type ReaderDeps, requestReader } from './request-reader.js';
 
 /**
  * One accepted connection: requests in, plans played, one after the other in the order of the requests
  * (RFC 9112, section 9.3.2). What the bytes mean is the parser's matter, what is answered the handler's.
  */
-export interface Job {
-  readonly plan: WirePlan;
-  /** Plays what comes from somewhere else, instead of the plan; the end tells the plan that it came to be. */
-  readonly play?: ((socket: Socket, hooks: PlayHooks) => Playback) | undefined;
-  /** Lines that follow the plan, as they come; the plan ends in silence then. */
-  readonly lines?: AsyncIterableIterator<string>;
-  onLast?(): void;
-  onWrite?(segment: Buffer): void;
-  /** Just before a reset or a FIN of the plan's. */
-  onTeardown?(): void;
-  /** `requestBytes` were read of a request that was not looked at. */
-  onEnd?(end: PlayEnd, recorder: ExchangeRecorder, requestBytes: number): void;
-}
-
-/** A job that doesn't wait for a request: it begins once so many bytes of it were read. */
-export interface EarlyJob extends Job {
-  readonly requestBytes: number;
-}
-
-/** What is done about a request whose head has come: read on, read on without the 100 that it waits for, or answer now. */
-export type HeadDecision = 'read' | 'withhold' | Job;
-
-/** Who decides what the requests of a connection get. What is decided later is waited for; promises never reject. */
-export interface Handler {
-  /** Asked when a connection is accepted, and at the first byte of each later request. */
-  early(): Later<EarlyJob | undefined>;
-  head(head: RequestHead): Later<HeadDecision>;
-  request(request: Request): Later<Job>;
-}
-
-export interface ConnectionDeps {
-  readonly limits: ParserLimits;
-  /** From the first byte of a request to its last; 0 for no limit. */
-  readonly requestTimeoutMs: number;
+export interface ConnectionDeps extends ReaderDeps {
   readonly recorder: ConnectionRecorder;
   readonly handler: Handler;
-  readonly heads: KnownHeads;
   readonly timeScale: PlayHooks['timeScale'];
   readonly gate: PlayHooks['gate'];
   onBad(bad: BadRequest): void;
@@ -75,8 +41,6 @@ const MAX_QUEUED = 16;
 const LINGER_MS = 1000;
 const MAX_LINGER_MS = 30_000;
 
-const CUT_SHORT: BadRequest = { status: 400, reason: 'the connection ended inside a request' };
-
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 
 type Queued =
@@ -91,18 +55,12 @@ function leavesOpen({ steps, closes }: WirePlan): boolean {
   return !closes && end?.op === 'teardown' && (end.kind === 'keep_alive' || end.kind === 'eof');
 }
 
-/** Blank lines begin no request (RFC 9112, section 2.2). */
-function isBlank(bytes: Buffer): boolean {
-  return bytes.every((byte) => byte === 0x0d || byte === 0x0a);
-}
-
 /** Serves a socket that isn't being read yet. */
 export function serveConnection(socket: Socket, deps: ConnectionDeps): Connection {
   const { handler } = deps;
   const queue: Queued[] = [];
-  let parser: RequestParser | undefined;
   let playback: Playback | undefined;
-  let requestTimer: NodeJS.Timeout | undefined;
+  let earlyTimer: NodeJS.Timeout | undefined;
   let lingerTimer: NodeJS.Timeout | undefined;
   let lingerEndMs = 0;
   let idle: IdleWatch | undefined;
@@ -113,149 +71,57 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   /** What still comes stays with the kernel. */
   let unread = false;
   let clientEnded = false;
-  let continueWanted = false;
-  /** What came while a decision is waited for on which it depends what is made of it. */
-  let held: Buffer[] | undefined;
-  /** The decision about a head that is parsed for the second time, now that there is one. */
-  let decided: HeadDecision | undefined;
   /** An answer is being decided on. */
   let deciding = false;
   /** Who ends what was decided on too late. */
   let goneBy: PlayEnd['how'] = 'client_closed';
 
-  socket.on('data', onData);
+  const reader = requestReader(socket, deps, {
+    begun,
+    head: handler.head,
+    request: (request) => enqueue({ kind: 'request', request }),
+    unread: (job) => {
+      stopReading();
+      enqueue({ kind: 'unread', job });
+    },
+    bad: refuse,
+    late: (job) => abandon(job, goneBy, 0),
+    isOver: () => closing,
+    decided: () => {
+      if (clientEnded) reader.ended();
+      if (queue.length < MAX_QUEUED && !unread) socket.resume();
+      next();
+    },
+  });
 
-  function onData(bytes: Buffer): void {
+  socket.on('data', (bytes) => {
     if (closing) {
       // Read and dropped. A client that reads only once it has sent everything is given the time for that.
       if (performance.now() < lingerEndMs) lingerTimer?.refresh();
       return;
     }
-    if (held) {
-      held.push(bytes);
-      return;
-    }
-    if (!parser && !playback && !deciding && queue.length === 0 && !isBlank(bytes) && begun(bytes)) return;
-    parse(bytes);
-    next();
-  }
+    const free = !playback && !deciding && queue.length === 0;
+    if (reader.take(bytes, free)) next();
+  });
 
-  /** Whether the first bytes of a request get something before it is looked at. */
-  function begun(bytes: Buffer): boolean {
+  /** Whether the first bytes of a request, so many, get something before it is looked at. */
+  function begun(read: number): Later<boolean> {
     if (idle?.onRequest()) return true;
-    const job = handler.early();
-    if (job instanceof Promise) {
-      hold(job, (later) => {
-        if (later) beginEarly(later, bytes.length);
-        else more(bytes);
-        return later === undefined;
-      });
-      return true;
-    }
-    if (!job) return false;
-    startEarly(job, bytes.length);
-    return true;
-  }
-
-  /** Nothing is made of what comes until there is a decision. `then` tells whether the connection is read on. */
-  function hold<T>(later: Promise<T>, then: (decision: T) => boolean): void {
-    held = [];
-    socket.pause();
-    void later.then((decision) => {
-      const came = held ?? [];
-      held = undefined;
-      if (!then(decision)) return;
-      for (const bytes of came) more(bytes);
-      if (held || socket.destroyed) return;
-      if (clientEnded && parser?.midRequest()) refuse(CUT_SHORT);
-      if (queue.length < MAX_QUEUED && !unread) socket.resume();
-      next();
+    return after(handler.early(), (job) => {
+      if (job) beginEarly(job, read);
+      return job !== undefined;
     });
   }
 
-  /** Bytes that were held. */
-  function more(bytes: Buffer): void {
-    if (held) held.push(bytes);
-    else if (!closing && !socket.destroyed) parse(bytes);
-  }
-
-  /** Of a decision that may have come too late. */
+  /** What was decided on may have come too late. */
   function beginEarly(job: EarlyJob, read: number): void {
     if (closing || socket.destroyed) abandon(job, goneBy, read);
     else startEarly(job, read);
   }
 
-  function parse(bytes: Buffer): void {
-    const known = parser ? undefined : deps.heads.request(bytes);
-    if (known && decided === undefined) {
-      takeKnown(known, bytes);
-      return;
-    }
-    const fresh = !parser;
-    let first: Request | undefined;
-    // The parser lives only while it is needed: 10,000 stalled connections keep none.
-    parser ??= requestParser(deps.limits, {
-      onHead: (head) => decide(head),
-      onRequest: (request) => {
-        first = request;
-        takeWhole(request);
-      },
-      onBad: refuse,
-    });
-    const feeding = parser;
-    feeding.feed(bytes);
-    if (held) {
-      const again = feeding.taken();
-      parser = undefined;
-      disarm();
-      held.unshift(again);
-      return;
-    }
-    // A refusal has ended the parser already.
-    if (parser?.midRequest()) {
-      arm();
-      return;
-    }
-    if (fresh && first && parser) deps.heads.learn(bytes, first);
-    parser = undefined;
-    disarm();
-  }
-
-  function takeWhole(request: Request): void {
-    continueWanted = false;
-    disarm();
-    enqueue({ kind: 'request', request });
-  }
-
-  function takeKnown(request: Request, bytes: Buffer): void {
-    if (decide(request)) takeWhole(request);
-    // Decided later: then it is looked at once more.
-    else held?.unshift(bytes);
-  }
-
-  /** Whether the parser shall go on. */
-  function decide(head: RequestHead): boolean {
-    const decision = decided ?? handler.head(head);
-    decided = undefined;
-    if (decision instanceof Promise) {
-      // The head is parsed once more, with what was decided.
-      hold(decision, (later) => {
-        decided = later;
-        if (typeof later === 'object' && (closing || socket.destroyed)) abandon(later, goneBy, 0);
-        return true;
-      });
-      return false;
-    }
-    if (decision === 'read') continueWanted = head.expectsContinue;
-    if (typeof decision === 'string') return true;
-    stopReading();
-    enqueue({ kind: 'unread', job: decision });
-    return false;
-  }
-
   socket.on('end', () => {
     clientEnded = true;
-    if (parser?.midRequest()) refuse(CUT_SHORT);
+    reader.ended();
     playback?.clientEnded();
     next();
   });
@@ -263,7 +129,8 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   // The error says no more than the close that follows it.
   socket.on('error', () => {});
   socket.on('close', () => {
-    disarm();
+    reader.stop();
+    clearTimeout(earlyTimer);
     clearTimeout(lingerTimer);
     idle?.stop();
     giveUp?.('client_closed');
@@ -271,27 +138,10 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     forget('client_closed');
   });
 
-  function arm(): void {
-    if (deps.requestTimeoutMs > 0) requestTimer ??= setTimeout(expire, deps.requestTimeoutMs);
-  }
-
-  function expire(): void {
-    requestTimer = undefined;
-    // While it is the client that waits, for its 100 or for room in the queue, its time doesn't run out.
-    if (continueWanted || socket.isPaused()) arm();
-    else refuse({ status: 408, reason: `the request was not complete after ${deps.requestTimeoutMs} ms` });
-  }
-
-  function disarm(): void {
-    clearTimeout(requestTimer);
-    requestTimer = undefined;
-  }
-
   function refuse(bad: BadRequest): void {
     if (closing) return;
     closing = true;
-    disarm();
-    parser = undefined;
+    reader.stop();
     enqueue({ kind: 'bad', bad });
     next();
   }
@@ -304,7 +154,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   function next(): void {
     if (playback || deciding || socket.destroyed) return;
     const item = queue.shift();
-    if (queue.length < MAX_QUEUED && !unread && !held) socket.resume();
+    if (queue.length < MAX_QUEUED && !unread && !reader.isHeld()) socket.resume();
     switch (item?.kind) {
       case 'request':
         answer(item.request);
@@ -317,7 +167,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
         start({ plan: replyPlan(badRequestReply(item.bad), { keepAlive: false }) }, false);
         break;
       case undefined:
-        if (held) break;
+        if (reader.isHeld()) break;
         if (closing || clientEnded) finish();
         else invite();
         break;
@@ -343,9 +193,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
 
   /** The client holds its body back until it is asked for. An interim answer belongs to no plan. */
   function invite(): void {
-    if (!continueWanted) return;
-    continueWanted = false;
-    socket.write(CONTINUE);
+    if (reader.takeContinue()) socket.write(CONTINUE);
   }
 
   function start(job: Job, keepAlive: boolean, requestBytes = 0): void {
@@ -422,12 +270,12 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     stopReading();
     const begin = (more: number): void => {
       giveUp = undefined;
-      disarm();
+      clearTimeout(earlyTimer);
       start(job, false, read + more);
     };
     const stop = readExactly(socket, Math.max(0, job.requestBytes - read), begin);
     // The request may be shorter than that.
-    if (deps.requestTimeoutMs > 0) requestTimer = setTimeout(() => begin(stop()), deps.requestTimeoutMs);
+    if (deps.requestTimeoutMs > 0) earlyTimer = setTimeout(() => begin(stop()), deps.requestTimeoutMs);
     giveUp = (how) => {
       giveUp = undefined;
       abandon(job, how, read + stop());
@@ -447,11 +295,10 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   /** Nothing is answered after what is played now. What still comes is read all the same, to see the client go. */
   function beLast(how: PlayEnd['how'] = 'server_closed'): void {
     closing = true;
-    parser = undefined;
-    disarm();
+    reader.stop();
     forget(how);
     goneBy = how;
-    if (!unread && !held) socket.resume();
+    if (!unread && !reader.isHeld()) socket.resume();
   }
 
   /** Sends FIN after what was written, and reads on for a while. */
@@ -465,14 +312,9 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     lingerTimer = setTimeout(() => socket.destroy(), LINGER_MS);
   }
 
-  const first = handler.early();
-  if (first instanceof Promise) {
-    hold(first, (job) => {
-      if (job) beginEarly(job, 0);
-      return job === undefined;
-    });
-  } else if (first) startEarly(first, 0);
-  else socket.resume();
+  const first = begun(0);
+  if (first instanceof Promise) reader.hold(first);
+  else if (!first) socket.resume();
 
   return {
     destroy: () => {
