@@ -2,10 +2,10 @@ import { answersOf, type Material } from './answers.js';
 import { isControlPath } from './control/commands.js';
 import { messageOf, WirefaultError } from './errors.js';
 import { EXHAUSTED, type Outcome, type RequestRecord, type ServerEvent } from './events.js';
+import { expectationFailed, notRecorded, outcomeOf, stateAway, statusIn, unknownFault } from './exchange-ends.js';
 import { earlyPlan } from './fault/early-plan.js';
 import { replyPlan } from './fault/reply-plan.js';
 import type { ListenFault } from './fault/script.js';
-import type { Teardown } from './fault/spec.js';
 import { requestBytesOf } from './fault/stage.js';
 import type { WirePlan } from './fault/wire-plan.js';
 import { errorReply } from './http/reply.js';
@@ -13,7 +13,6 @@ import type { Request, RequestHead } from './http/request.js';
 import { type Routed, route, routeHead } from './http/routes.js';
 import { after, type Later } from './later.js';
 import type { EarlyJob, Handler, HeadDecision, Job } from './net/job.js';
-import type { PlayEnd } from './net/player.js';
 import type { ResolvedOptions } from './options.js';
 import { eventsFlushed } from './proof/account.js';
 import type { Bookkeeper } from './proof/bookkeeper.js';
@@ -307,48 +306,3 @@ const PLAIN = {
 const NO_PLAN: WirePlan = { bytes: Buffer.alloc(0), marks: [], steps: [], closes: false, unapplied: [] };
 
 const UNREAD = "request.read head: the upstream can't be asked with a part of a request";
-
-/** Uses nothing up. A client that retries would get no other answer, so it is none of the 5xx. */
-function notRecorded(reason: string): Exclude<Routed, { kind: 'turn' }> {
-  return { kind: 'refused', reason, reply: errorReply(404, 'not_recorded', reason) };
-}
-
-/** Of an answer whose head is whole; 0 of any other. */
-function statusIn({ bytes, marks }: WirePlan): number {
-  const line = marks.find(({ kind }) => kind === 'status_line');
-  return line ? Number(/^\S+ (\d{3})/.exec(bytes.toString('latin1', line.start, line.end))?.[1] ?? 0) : 0;
-}
-
-/** Uses nothing up. */
-function unknownFault(reason: string): Exclude<Routed, { kind: 'turn' }> {
-  return { kind: 'refused', reason, reply: errorReply(400, 'unknown_fault', reason) };
-}
-
-/** Never a fault that might be the wrong one. */
-function stateAway(reason: string): Exclude<Routed, { kind: 'turn' }> {
-  return { kind: 'refused', reason, reply: errorReply(503, 'state_away', reason) };
-}
-
-function expectationFailed(): WirePlan {
-  const reply = errorReply(417, 'expectation_failed', 'mock expectation failed');
-  return replyPlan(reply, { keepAlive: false, unread: true });
-}
-
-/** What a teardown that was played to its end is called. */
-const OUTCOME_OF: Readonly<Record<Teardown, Outcome>> = {
-  rst: 'reset',
-  rst_now: 'reset',
-  fin: 'closed',
-  half_close: 'closed',
-  eof: 'completed',
-  stall: 'stalled',
-  keep_alive: 'completed',
-};
-
-function outcomeOf({ how, reached }: PlayEnd): Outcome {
-  // Silence and keep-alives for ever have no end of their own: whoever ends them ends them as scripted.
-  if (reached?.op === 'pulse' && reached.times === Number.POSITIVE_INFINITY) return 'stalled';
-  if (reached?.op === 'teardown' && reached.kind === 'stall') return 'stalled';
-  if (how !== 'done') return how;
-  return reached?.op === 'teardown' ? OUTCOME_OF[reached.kind] : 'completed';
-}

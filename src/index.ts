@@ -12,7 +12,7 @@ export {
 export { blocksIn, type FoundBlock, withoutBlocks } from './fault/content-blocks.js';
 export type { CutWord, ScriptWord } from './fault/word.js';
 export type { FaultServer, FaultServerOptions } from './fault-server.js';
-export { MAX_TIMER_MS } from './options.js';
+export { MAX_TIMER_MS } from './option-rows.js';
 export { type FaultProxy, type FaultProxyOptions, startFaultProxy } from './proxy/proxy.js';
 export type { OnUpstreamError, UpstreamOptions } from './proxy/upstream-options.js';
 export { startFaultServer } from './server.js';

@@ -1,12 +1,6 @@
 import { unknownWord, WirefaultError } from './errors.js';
-import {
-  DEFAULTS,
-  type GivenOptions,
-  OPTION_ROWS,
-  type ResolvedOptions,
-  type SimpleOptionName,
-  type SimpleOptions,
-} from './options.js';
+import { OPTION_ROWS, type SimpleOptionName, type SimpleOptions } from './option-rows.js';
+import { DEFAULTS, type GivenOptions, type ResolvedOptions } from './options.js';
 import { type Naming, refused, withoutPassword } from './refused.js';
 import { resolveScripts } from './resolve-script.js';
 

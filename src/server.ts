@@ -3,7 +3,6 @@ import { controlJobs } from './control/jobs.js';
 import { type Metrics, metricsOf } from './control/metrics.js';
 import { controlHandler } from './control/port.js';
 import type { ControlTarget } from './control/target.js';
-import { WirefaultError } from './errors.js';
 import type { ServerEvent } from './events.js';
 import { exchangesOf } from './exchanges.js';
 import type { FaultServer, FaultServerOptions } from './fault-server.js';
@@ -20,11 +19,10 @@ import { settler } from './proof/settle.js';
 import { proxyAnswers } from './proxy/proxy-answers.js';
 import type { Upstream } from './proxy/upstream.js';
 import type { Naming } from './refused.js';
-import { openReplay, unreachableIn } from './replay/open.js';
-import { openRecording, type Recording } from './replay/recording.js';
-import type { Replay } from './replay/replay.js';
+import { openReplay } from './replay/open.js';
 import { chosenKernel, openBooks } from './server-books.js';
 import { openConnections } from './server-connections.js';
+import { checkCount, checkReach, healthOf, notify, recordingFor } from './server-parts.js';
 import { injectInto, type Membership, notShared, openState, type ServerState } from './server-state.js';
 import { findingsOf } from './trial/findings.js';
 import { VERSION } from './version.js';
@@ -316,46 +314,4 @@ async function startWith(deps: StartDeps): Promise<FaultServer> {
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-/** Where a proxy stores what its upstream answers, if it does. */
-async function recordingFor(
-  upstream: Upstream | undefined,
-  { emit, ...how }: { redact: boolean; name: string; emit(event: ServerEvent): void },
-): Promise<Recording | undefined> {
-  if (upstream?.target.record === undefined) return undefined;
-  const { record: dir, key } = upstream.target;
-  const onLost = (reason: string): void => emit({ type: 'record_failed', reason });
-  return openRecording({ ...how, dir, secrets: key === undefined ? [] : [key], onLost });
-}
-
-function healthOf({ own, away }: ServerState): ReturnType<ControlTarget['health']> {
-  if (own) return { state: 'own' };
-  return away === undefined ? { state: 'shared' } : { state: 'away', reason: away };
-}
-
-function checkCount(name: string, value: number | undefined): void {
-  if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) return;
-  const message = `${name}: ${JSON.stringify(value)} is not allowed; expected a whole number of at least 0`;
-  throw new WirefaultError('bad_option', message);
-}
-
-/** What no answer reaches is found out before the first request, not by it. */
-function checkReach(options: ResolvedOptions, naming: Naming, replay: Replay | undefined): void {
-  const scripts = [options.script, ...options.lanes.values()];
-  const scripted = scripts.flatMap(({ entries }) => entries.flatMap(({ named }) => named ?? []));
-  for (const named of new Set([...scripted, ...options.rules.map((rule) => rule.named)])) {
-    const why = unreachableIn(named, options, replay);
-    if (why !== undefined) throw new WirefaultError('bad_script', `${naming('sequence')}: ${named.name}: ${why}`);
-  }
-}
-
-function notify(onEvent: ((event: ServerEvent) => unknown) | undefined, event: ServerEvent): void {
-  try {
-    const result = onEvent?.(event);
-    // An async observer's failure is its own, too.
-    if (result instanceof Promise) result.catch(() => {});
-  } catch {
-    // An observer that throws changes nothing on the wire.
-  }
 }

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { faultOf } from '../src/fault/catalogue.js';
 import { BEHAVIOR_NAMES, type BehaviorName, DEFAULT_RANDOM_WEIGHTS } from '../src/index.js';
-import { OPTION_ROWS } from '../src/options.js';
+import { OPTION_ROWS } from '../src/option-rows.js';
 import { humanLine } from '../src/telemetry.js';
 import { VERSION } from '../src/version.js';
 import { CLI, portIn, type Running, run, serving, started } from './support/cli-process.js';

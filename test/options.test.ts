@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { WirefaultError } from '../src/errors.js';
 import { faultOf } from '../src/fault/catalogue.js';
-import { DEFAULTS, type GivenOptions, MAX_TIMER_MS, OPTION_ROWS, type ResolvedOptions } from '../src/options.js';
+import { MAX_TIMER_MS, OPTION_ROWS } from '../src/option-rows.js';
+import { DEFAULTS, type GivenOptions, type ResolvedOptions } from '../src/options.js';
 import { resolveOptions } from '../src/resolve-options.js';
 
 const same = (name: string): string => name;

@@ -1,5 +1,5 @@
 import { WirefaultError } from '../errors.js';
-import { MAX_TIMER_MS } from '../options.js';
+import { MAX_TIMER_MS } from '../option-rows.js';
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 

@@ -8,7 +8,7 @@ import { DEFAULT_LANE } from '../fault/lanes.js';
 import { onlyAttempt } from '../fault/script.js';
 import { isPlayed, requestBytesOf } from '../fault/stage.js';
 import type { WirePlan } from '../fault/wire-plan.js';
-import { OPTION_NAMES } from '../options.js';
+import { OPTION_NAMES } from '../option-rows.js';
 import { isPassed } from '../proxy/proxy-answers.js';
 import { openReplay } from '../replay/open.js';
 import { resolveOptions } from '../resolve-options.js';

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import { DEFAULTS, type GivenOptions, OPTION_ROWS, type SimpleOptionName } from '../options.js';
+import { OPTION_ROWS, type SimpleOptionName } from '../option-rows.js';
+import { DEFAULTS, type GivenOptions } from '../options.js';
 
 /** The simple options of the library as flags: the same names in kebab-case. */
 

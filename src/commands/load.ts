@@ -7,7 +7,7 @@ import type { LoadProgress } from '../load/load-report.js';
 import { loadText, progressText } from '../load/load-text.js';
 import { askedBody, askedHeaders, askedUrl, DEFAULT_PROMPT } from '../load/request.js';
 import { type LoadOptions, runLoad } from '../load/run.js';
-import { MAX_TIMER_MS } from '../options.js';
+import { MAX_TIMER_MS } from '../option-rows.js';
 import { isObject, PROTOCOLS, type Protocol } from '../sse/dialect.js';
 import { protocolOf } from './client-words.js';
 import { durationOf } from './duration.js';

@@ -1,5 +1,5 @@
 import { WirefaultError } from '../errors.js';
-import { MAX_TIMER_MS } from '../options.js';
+import { MAX_TIMER_MS } from '../option-rows.js';
 import { blackholes } from './blackhole.js';
 import { closedPort } from './hold.js';
 import type { Barrier, BarrierMaker, BoundPort } from './listener-barrier.js';

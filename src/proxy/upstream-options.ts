@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { messageOf, WirefaultError } from '../errors.js';
-import { MAX_TIMER_MS } from '../options.js';
+import { MAX_TIMER_MS } from '../option-rows.js';
 import { type Naming, refused } from '../refused.js';
 
 /** Where answers come from, and how it is dialled. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ruleSchema } from '../fault/rules.js';
 import { faultSchema, WRITABLE } from '../fault/spec.js';
-import { OPTION_NAMES, OPTION_ROWS } from '../options.js';
+import { OPTION_NAMES, OPTION_ROWS } from '../option-rows.js';
 
 /** A scenario file: behaviors, scripts, lanes, rules and options in one place. Its JSON Schema is published. */
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerEvent } from '../events.js';
 import type { FaultSpec } from '../fault/spec.js';
 import type { FaultServer } from '../fault-server.js';
-import { MAX_TIMER_MS } from '../options.js';
+import { MAX_TIMER_MS } from '../option-rows.js';
 import type { Ledger } from '../proof/ledger.js';
 import { startFaultServer } from '../server.js';
 import { atExit } from './at-exit.js';
