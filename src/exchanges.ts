@@ -172,7 +172,11 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
     let heads = 0;
     let answered = 0;
     /** Chosen at the heads of requests that are being read, by their number. */
-    const reserved = new Map<number, Choice | Away>();
+    let reserved: Map<number, Choice | Away> | undefined;
+    const reserve = (request: number, choice: Choice | Away): void => {
+      reserved ??= new Map();
+      reserved.set(request, choice);
+    };
     /** When the connection was accepted, or the first byte of a request had come, nobody could be asked. */
     let away: Away | undefined;
     const here = () => ({ connection, onConnection: ++onConnection });
@@ -190,7 +194,7 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
     function head(request: RequestHead): Later<HeadDecision> {
       const number = ++heads;
       const protocol = routeHead(request, options);
-      if (away) reserved.set(number, away);
+      if (away) reserve(number, away);
       if (!protocol || away) {
         away = undefined;
         return 'read';
@@ -199,7 +203,7 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
       return after(chooser.at('head', { connection, head: request, protocol }), (choice): HeadDecision => {
         if (!choice) return 'read';
         if (choice.kind === 'away') {
-          reserved.set(number, choice);
+          reserve(number, choice);
           return 'read';
         }
         const { selection } = choice;
@@ -207,7 +211,7 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
         const refuses = interim === 'refuse' && request.expectsContinue;
         const early = requestBytesOf(selection.fault) !== undefined;
         if (read === 'all' && !refuses && !early) {
-          reserved.set(number, choice);
+          reserve(number, choice);
           return interim === 'withhold' && request.expectsContinue ? 'withhold' : 'read';
         }
         const asked: Asked = { head: request, request: undefined, protocol, body: UNREAD_BODY };
@@ -217,8 +221,8 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
 
     function answer(request: Request): Later<Job> {
       answered++;
-      const kept = reserved.get(answered);
-      reserved.delete(answered);
+      const kept = reserved?.get(answered);
+      reserved?.delete(answered);
       if (deps.control && isControlPath(request.path)) return deps.control(request, clientAddress);
       const routed = route(request, options);
       if (routed.kind !== 'turn') {

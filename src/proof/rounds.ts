@@ -28,7 +28,7 @@ interface Question {
 
 interface Asked {
   readonly probe: SocketProbe;
-  questions: Question[];
+  questions: readonly Question[];
   dueMs: number;
   intervalMs: number;
 }
@@ -46,6 +46,8 @@ const REST = [
   { waitedMs: 100, times: 4 },
   { waitedMs: 400, times: 0.25 },
 ] as const;
+
+const NONE: readonly Question[] = [];
 
 export function rounds(): Rounds {
   let lines: Asked[] = [];
@@ -102,7 +104,7 @@ export function rounds(): Rounds {
       const settled = known === undefined || known >= question.target || nowMs >= question.untilMs;
       (settled ? over : open).push(question);
     }
-    line.questions = open;
+    line.questions = open.length > 0 ? open : NONE;
     if (open.length > 0) {
       const untilMs = open.reduce(
         (earliest, question) => Math.min(earliest, question.untilMs),
@@ -118,12 +120,13 @@ export function rounds(): Rounds {
 
   return {
     of: (probe) => {
-      const line: Asked = { probe, questions: [], dueMs: 0, intervalMs: FIRST_INTERVAL_MS };
+      const line: Asked = { probe, questions: NONE, dueMs: 0, intervalMs: FIRST_INTERVAL_MS };
       return {
         ask: (target, timeoutMs, done) => {
           const nowMs = performance.now();
           const waits = line.questions.length > 0;
-          line.questions.push({ target, sinceMs: nowMs, untilMs: nowMs + timeoutMs, done });
+          // An array that is pushed to takes room for 17, and most lines have one question at a time.
+          line.questions = [...line.questions, { target, sinceMs: nowMs, untilMs: nowMs + timeoutMs, done }];
           line.intervalMs = FIRST_INTERVAL_MS;
           line.dueMs = nowMs + FIRST_INTERVAL_MS;
           if (!waits) lines.push(line);
