@@ -86,7 +86,7 @@ describe('the page in Chromium', () => {
 
     await page.keyboard.press('Enter');
     expect(await openTitle(page)).toBe('tui under F2 duplicated');
-    expect(page.url()).toMatch(/#cell-\d+$/);
+    await expect.poll(() => page.url()).toMatch(/#cell-\d+$/);
     // The focus stays within.
     for (let n = 0; n < 12; n++) await page.keyboard.press('Tab');
     expect(
@@ -95,7 +95,8 @@ describe('the page in Chromium', () => {
     await page.keyboard.press('Escape');
     expect(await page.locator('dialog[open]').count()).toBe(0);
     expect(await focused(page)).toBe('tui under F2: duplicated, 1 run');
-    expect(page.url()).toBe(url);
+    // The dialog tells that it is closed a little later.
+    await expect.poll(() => page.url()).toBe(url);
     // The heat map is one stop of the Tab key.
     await page.keyboard.press('Tab');
     expect(await page.evaluate('!!document.activeElement.closest("table.heat")')).toBe(false);

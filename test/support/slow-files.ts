@@ -1,2 +1,10 @@
 /** Tests that take minutes, or many real clients: `npm run test:slow`. */
-export const SLOW = ['test/slow/**/*.test.ts', 'test/cases/clients-*.test.ts'] as const;
+export const SLOW = [
+  'test/slow/**/*.test.ts',
+  'test/cases/clients-*.test.ts',
+  // Clients' patience, and processes: mostly waiting.
+  'test/trial/idle.test.ts',
+  'test/trial/sweep.test.ts',
+  'test/workers/**/*.test.ts',
+  'test/conformance/launchdarkly.test.ts',
+] as const;
