@@ -1,7 +1,7 @@
 import { DELTAS } from './harness/answer.js';
 import { type Child, CLIENT_CORE, pathOf, startChild, withChildren } from './harness/children.js';
 import type { Held, Hold } from './harness/client-hold.js';
-import { residentBytes, settled, treeOf } from './harness/descriptors.js';
+import { collectable, residentBytes, settled, treeOf } from './harness/descriptors.js';
 import { type Server, startCli, startServer } from './harness/servers.js';
 import {
   type BenchOptions,
@@ -68,7 +68,7 @@ function measure(begin: (keep: Keep) => Promise<Servers>, connections: number): 
   return withChildren(async (keep) => {
     const { ports, pids } = await begin(keep);
     const clients = Array.from({ length: PROCESSES }, () =>
-      keep(startChild(pathOf('harness/client-process.ts'), [], { core: CLIENT_CORE })),
+      keep(startChild(pathOf('client-process.ts'), [], { core: CLIENT_CORE })),
     );
     const hold = (each: number): Promise<unknown> =>
       Promise.all(
@@ -80,6 +80,7 @@ function measure(begin: (keep: Keep) => Promise<Servers>, connections: number): 
     await hold(WARM_UP_CONNECTIONS);
     await Promise.all(clients.map((client) => client.ask({ kind: 'release' })));
     await settled();
+    await Promise.all(pids.map(collectable));
     const before = await residentOf(pids);
     const begun = performance.now();
     await hold(Math.floor(connections / PROCESSES));

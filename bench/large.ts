@@ -34,6 +34,9 @@ function faultOf({ blockBytes, times }: Size): FaultServerOptions {
       {
         answer: { kind: 'events', events: [{ commentBytes: blockBytes - FRAME_BYTES }] },
         ...(times > 1 ? { pace: { pulse: { everyMs: 0, times: times - 1 } } } : {}),
+        framing: { kind: 'chunked' },
+        // The last chunk would come before the pulses.
+        cut: { at: 'events', teardown: 'fin' },
       },
     ],
     repeatLast: true,
@@ -50,14 +53,14 @@ interface Sample extends Drained {
 
 const SAMPLE_MS = 20;
 
-async function measure(server: Server, client: Child): Promise<Sample> {
+async function measure(server: Server, client: Child, leastBytes: number): Promise<Sample> {
   const before = residentBytes(server.pid);
   let most = before;
   const timer = setInterval(() => {
     most = Math.max(most, residentBytes(server.pid));
   }, SAMPLE_MS);
   try {
-    const drained = await client.ask<Drained>({ kind: 'drain', port: server.port });
+    const drained = await client.ask<Drained>({ kind: 'drain', port: server.port, leastBytes });
     return { ...drained, grownBytes: most - before };
   } finally {
     clearInterval(timer);
@@ -86,7 +89,7 @@ export async function large({ quick, rounds = 5 }: BenchOptions): Promise<Report
       // The first is a warm-up.
       for (let round = 0; round <= all; round++) {
         for (const [name, server] of servers) {
-          const sample = await measure(server, client);
+          const sample = await measure(server, client, blockBytes * times);
           if (round > 0) samples.set(name, [...(samples.get(name) ?? []), sample]);
         }
         progress(`large: ${size.name}, round ${round} of ${all}`);

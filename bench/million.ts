@@ -54,7 +54,7 @@ function run({ exchanges, connections, prefixes }: RunOptions): Promise<Run> {
       const options = { ...script, timeScale: 1000, journal };
       const spec = { kind: 'wirefault', role: 'success', deltas: DELTAS, options } as const;
       const server = keep(await startServer(spec, { collectable: true }));
-      const client = keep(startChild(pathOf('harness/million-process.ts'), [], { core: CLIENT_CORE }));
+      const client = keep(startChild(pathOf('million-process.ts'), [], { core: CLIENT_CORE }));
       await client.ask({ kind: 'prepare', exchanges });
       const perSecond: number[] = [];
       const residentBytes: number[] = [];

@@ -31,18 +31,18 @@ export function proof({ quick, rounds = 7 }: BenchOptions): Promise<Report> {
       }
       await contest(contenders, keep(startClient()), { name: 'proof', ...plan });
       const cost = (name: string): number[] =>
-        column(contenders, name, 'requestsPerSecond').map(
-          (rate, round) => 1 - rate / (column(contenders, OFF, 'requestsPerSecond')[round] ?? Number.NaN),
+        column(contenders, name, 'perCore').map(
+          (rate, round) => 1 - rate / (column(contenders, OFF, 'perCore')[round] ?? Number.NaN),
         );
       const rows = contenders.map(({ name, samples }) => ({
         name,
-        requestsPerSecond: spreadOf(samples.map((one) => one.requestsPerSecond)),
+        perCore: spreadOf(samples.map((one) => one.perCore)),
         cpuMicros: spreadOf(samples.map((one) => one.cpuMicros)),
         costPercent: scaled(spreadOf(cost(name)), 100),
         cpuRatio: ratioOf(column(contenders, name, 'cpuMicros'), column(contenders, OFF, 'cpuMicros')),
       }));
       const bar = (name: string) => ({
-        what: `requests/s lost by ${name}`,
+        what: `requests/s of a core lost by ${name}`,
         measured: scaled(spreadOf(cost(name)), 100),
         bar: { atMost: 15 },
         unit: '%',
@@ -55,17 +55,17 @@ export function proof({ quick, rounds = 7 }: BenchOptions): Promise<Report> {
           {
             name: 'proof',
             title: 'What the proof costs',
-            axis: 'requests per second',
-            rows: rows.map(({ name, requestsPerSecond: value }) => ({ name, value })),
+            axis: 'requests per second of CPU',
+            rows: rows.map(({ name, perCore: value }) => ({ name, value })),
           },
         ],
         tables: [
           {
             title: `Proof: the same server with more and more of it; median (min..max) of ${plan.rounds} rounds, ratios within the rounds`,
-            columns: ['', 'requests/s', 'lost %', 'CPU µs/request', 'CPU ÷ no ledgers'],
+            columns: ['', 'requests/s of a core', 'lost %', 'CPU µs/request', 'CPU ÷ no ledgers'],
             rows: rows.map((row) => [
               row.name,
-              shown(row.requestsPerSecond),
+              shown(row.perCore),
               shown(row.costPercent, 1),
               shown(row.cpuMicros, 1),
               shown(row.cpuRatio, 2),

@@ -140,12 +140,12 @@ export async function proxy({ quick }: BenchOptions): Promise<Report> {
       ratio(load, name, 'cpuMs'),
     ]),
   }));
-  const latency = (name: string, share: number): number =>
-    percentile(
-      of('timed', name).flatMap(({ latenciesMs }) => latenciesMs),
-      share,
-    );
-  const bare = latency('bare pipe', 0.5);
+  /** Of each round. */
+  const latencies = (name: string, share: number): number[] =>
+    of('timed', name).map(({ latenciesMs }) => percentile(latenciesMs, share));
+  const bare = latencies('bare pipe', 0.5);
+  const added = (name: string): number[] =>
+    latencies(name, 0.5).map((median, round) => median - (bare[round] ?? Number.NaN));
   return {
     tables: [
       ...throughput,
@@ -154,9 +154,9 @@ export async function proxy({ quick }: BenchOptions): Promise<Report> {
         columns: ['', 'median ms', 'p99 ms', 'added, median ms'],
         rows: names.map((name) => [
           name,
-          numeral(latency(name, 0.5), 3),
-          numeral(latency(name, 0.99), 3),
-          numeral(latency(name, 0.5) - bare, 3),
+          told(spreadOf(latencies(name, 0.5)), 3),
+          told(spreadOf(latencies(name, 0.99)), 3),
+          told(spreadOf(added(name)), 3),
         ]),
         notes: [
           'Times are of all processes on one machine; CPU is that of the process in between alone.',

@@ -4,16 +4,7 @@ import type { Held, Hold } from './harness/client-hold.js';
 import { connectionsAllowed, settled } from './harness/descriptors.js';
 import type { ServerSpec } from './harness/server-process.js';
 import { fetchAnswer, startServer } from './harness/servers.js';
-import {
-  type BenchOptions,
-  numeral,
-  progress,
-  type Report,
-  ratioOf,
-  type Spread,
-  shown,
-  spreadOf,
-} from './harness/stats.js';
+import { type BenchOptions, numeral, progress, type Report, ratioOf, shown, spreadOf } from './harness/stats.js';
 
 /**
  * What a connection costs that got its headers and then silence: resident memory of the server's process, measured
@@ -37,7 +28,7 @@ interface Sample {
 function measure(spec: ServerSpec, connections: number): Promise<Sample> {
   return withChildren(async (keep) => {
     const server = keep(await startServer(spec, { collectable: true }));
-    const client = keep(startChild(pathOf('harness/client-process.ts'), [], { core: CLIENT_CORE }));
+    const client = keep(startChild(pathOf('client-process.ts'), [], { core: CLIENT_CORE }));
     await hold(client, server.port, WARM_UP_CONNECTIONS);
     await client.ask({ kind: 'release' });
     await settled();
@@ -70,13 +61,6 @@ async function headOfWirefault(): Promise<string> {
     const { port } = keep(await startServer({ kind: 'wirefault', role: 'stall', deltas: DELTAS }));
     return (await fetchAnswer(port, '\r\n\r\n')).toString('base64');
   });
-}
-
-export interface StalledRow {
-  readonly name: string;
-  readonly connections: number;
-  readonly residentBytes: Spread;
-  readonly toWirefault: Spread;
 }
 
 export async function stalled({ quick, rounds = 5 }: BenchOptions): Promise<Report> {

@@ -18,7 +18,7 @@ const DARK: Readonly<Record<string, string>> = {
 
 const WIDTH = 520;
 
-function specOf({ axis, scale, rows }: Chart): TopLevelSpec {
+function specOf({ title, axis, scale, rows }: Chart): TopLevelSpec {
   const values = rows.map(({ name, group = '', value: { median, min, max } }) => ({
     name,
     group,
@@ -41,6 +41,7 @@ function specOf({ axis, scale, rows }: Chart): TopLevelSpec {
   return {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
     background: 'transparent',
+    title: { text: title, anchor: 'start', color: TEXT, fontSize: 13, offset: 12 },
     data: { values },
     facet: grouped
       ? { row: { field: 'group', type: 'nominal', sort: null, title: null } }
@@ -69,7 +70,7 @@ function specOf({ axis, scale, rows }: Chart): TopLevelSpec {
         labelFontSize: 12,
         titleFontSize: 12,
       },
-      header: { labelColor: TEXT, labelFontSize: 12, labelAngle: 0, labelAlign: 'left', labelOrient: 'top' },
+      header: { labelColor: TEXT, labelFontSize: 12, labelAngle: 0, labelAnchor: 'start', labelOrient: 'top' },
     },
   } as TopLevelSpec;
 }

@@ -27,7 +27,7 @@ export const CLIENT_CORE = 1;
 export const PINNED = cpus().length > 1 && spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 
 /** A child that doesn't end by itself after its channel was closed is killed after this time. */
-const STOP_MS = 3000;
+const STOP_MS = 20_000;
 
 const running = new Set<ChildProcess>();
 

@@ -18,7 +18,7 @@ export interface Held {
 /** Connects under way at a time: the backlog of node:http servers is 511. */
 const CONNECTS_UNDER_WAY = 128;
 
-const HELD_TIMEOUT_MS = 60_000;
+const HELD_TIMEOUT_MS = 300_000;
 
 const held: Socket[] = [];
 

@@ -12,6 +12,11 @@ export interface Contender {
 
 export interface LoadSample {
   readonly requestsPerSecond: number;
+  /**
+   * For each second of CPU that the server used: what one core gives that has nothing else to do. Where the machine is
+   * busy with others, the share of the core that the server got isn't in it.
+   */
+  readonly perCore: number;
   /** Of all threads of the server's process. */
   readonly cpuMicros: number;
   /** Share of one core. */
@@ -32,6 +37,7 @@ async function sampleOf(server: Server, client: Child, durationMs: number): Prom
   const used = (await server.usage()).cpuMicros - before.cpuMicros;
   return {
     requestsPerSecond: (requests * 1000) / elapsedMs,
+    perCore: (requests * 1_000_000) / used,
     cpuMicros: used / requests,
     serverBusy: used / 1000 / elapsedMs,
   };

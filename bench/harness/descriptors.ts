@@ -30,3 +30,15 @@ export function treeOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return [pid, ...(children === '' ? [] : children.split(' ').flatMap((child) => treeOf(Number(child))))];
 }
+
+/** SIGUSR2 in the masks of /proc, whose lowest bit is signal 1. */
+const SIGUSR2_BIT = 1n << 11n;
+
+/** Resolves when a process has a handler for SIGUSR2, which would end it before that. */
+export async function collectable(pid: number): Promise<void> {
+  for (;;) {
+    const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+    if ((BigInt(`0x${caught}`) & SIGUSR2_BIT) !== 0n) return;
+    await settled();
+  }
+}

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { svgOf } from './chart.js';
 import { type Machine, type Saved, saved } from './results.js';
@@ -37,16 +37,21 @@ function overview(all: readonly Saved[]): string {
   return tableOf({ title: 'All bars', columns: [...barsTable([]).columns, 'bench'], rows });
 }
 
-export async function writePage(): Promise<void> {
-  const results = saved();
-  mkdirSync(CHARTS, { recursive: true });
-  for (const chart of [...results.values()].flatMap(({ charts }) => charts)) {
-    writeFileSync(`${CHARTS}${chart.name}.svg`, await svgOf(chart));
-  }
-  const page = readFileSync(TEMPLATE, 'utf8').replace(/<!-- ([\w-]+) -->/g, (_, name: string) => {
+/** The page, of the benches by name. */
+export function pageOf(results: ReadonlyMap<string, Saved>): string {
+  return readFileSync(TEMPLATE, 'utf8').replace(/<!-- ([\w-]+) -->/g, (_, name: string) => {
     if (name === 'bars') return overview([...results.values()]);
     const one = results.get(name);
     return one ? sectionOf(one) : `Not measured yet: \`npm run bench -- ${name} --save\`.`;
   });
-  writeFileSync(PAGE, page);
+}
+
+export async function writePage(): Promise<void> {
+  const results = saved();
+  rmSync(CHARTS, { recursive: true, force: true });
+  mkdirSync(CHARTS, { recursive: true });
+  for (const chart of [...results.values()].flatMap(({ charts }) => charts)) {
+    writeFileSync(`${CHARTS}${chart.name}.svg`, await svgOf(chart));
+  }
+  writeFileSync(PAGE, pageOf(results));
 }

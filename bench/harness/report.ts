@@ -30,4 +30,8 @@ process.on('message', (command) => {
 });
 
 // The parent is gone, or wants the process to end in an orderly way (a CPU profile is written at the exit).
-process.on('disconnect', () => process.exit(0));
+process.on('disconnect', () => {
+  // A server that has something to end first ends by itself.
+  if (process.listenerCount('SIGTERM') > 0) process.kill(process.pid, 'SIGTERM');
+  else process.exit(0);
+});

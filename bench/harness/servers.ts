@@ -78,8 +78,11 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
+/** 50 ms apart: a busy machine takes its time to start several processes. */
+const ACCEPTING_ATTEMPTS = 400;
+
 async function accepting(port: number): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt++) {
+  for (let attempt = 0; attempt < ACCEPTING_ATTEMPTS; attempt++) {
     const open = await new Promise<boolean>((resolve) => {
       const socket = net.connect({ port, host: '127.0.0.1' });
       socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
@@ -88,7 +91,7 @@ async function accepting(port: number): Promise<void> {
     if (open) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`nothing listens on port ${port} after 5 s`);
+  throw new Error(`nothing listens on port ${port} after ${ACCEPTING_ATTEMPTS} attempts`);
 }
 
 /** One whole answer, as it came. */

@@ -79,7 +79,7 @@ export function scaled({ median, min, max }: Spread, by: number): Spread {
   return { median: median * by, min: min * by, max: max * by };
 }
 
-export function isReached({ measured: { median }, bar }: Bar): boolean {
+function isReached({ measured: { median }, bar }: Bar): boolean {
   return 'atLeast' in bar ? median >= bar.atLeast : median <= bar.atMost;
 }
 
@@ -95,7 +95,7 @@ export function barsTable(bars: readonly Bar[]): Table {
         `${shown(measured, digits)} ${unit}`,
         `${sign} ${numeral(limit, Number.isInteger(limit) ? 0 : digits)} ${unit}`,
         isReached(one) ? 'yes' : 'no',
-        numeral(measured.median / limit, 2),
+        limit === 0 ? '' : numeral(measured.median / limit, 2),
       ];
     }),
   };
