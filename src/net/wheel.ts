@@ -31,7 +31,8 @@ let wakeMs = Number.POSITIVE_INFINITY;
 export function waitUntil(atMs: number, act: () => void): Wait {
   const nowMs = performance.now();
   if (waiting === 0) cursorMs = Math.floor(nowMs);
-  const slotMs = Math.max(Math.ceil(atMs), cursorMs + 1);
+  // What is no time at all is due at once.
+  const slotMs = Math.max(Math.ceil(atMs) || 0, cursorMs + 1);
   if (slotMs - cursorMs >= SLOTS) return waitLong(atMs, act);
   const due: Due = { act };
   slots[slotMs % SLOTS]?.push(due);

@@ -63,6 +63,14 @@ describe('waiting on the wheel', () => {
     expect(called).toEqual([10, 900, 20]);
   });
 
+  it('is not held up by a time that is none', () => {
+    const called: string[] = [];
+    waitUntil(Number.NaN, () => called.push('none'));
+    waitUntil(performance.now() + 5, () => called.push('later'));
+    vi.advanceTimersByTime(20);
+    expect(called).toEqual(['none', 'later']);
+  });
+
   it('waits for longer than a timer of Node can', () => {
     let called = 0;
     const monthMs = 30 * 86_400_000;
