@@ -307,12 +307,17 @@ describe('whose port it is meanwhile', () => {
   it.skipIf(!python)(
     `a plain bind gets EADDRINUSE${python ? '' : ' (skipped: python3 is not installed)'}`,
     async () => {
-      const server = await serve({ sequence: ['connection_refused', 'success'], ...FOREVER });
-      expect(await connect(server.port)).toBe('refused');
-      const { stderr } = spawnSync('python3', ['-c', BIND, String(server.port)]);
-      expect(stderr.toString()).toContain('Address already in use');
-      await server.close();
-      expect(spawnSync('python3', ['-c', BIND, String(server.port)]).stdout.toString()).toBe('bound\n');
+      const afterwards: string[] = [];
+      // Once it is let go, any connection of the machine may be given the port: then it is tried with another one.
+      while (afterwards.length < 5 && !afterwards.includes('bound\n')) {
+        const server = await serve({ sequence: ['connection_refused', 'success'], ...FOREVER });
+        expect(await connect(server.port)).toBe('refused');
+        const { stderr } = spawnSync('python3', ['-c', BIND, String(server.port)]);
+        expect(stderr.toString()).toContain('Address already in use');
+        await server.close();
+        afterwards.push(spawnSync('python3', ['-c', BIND, String(server.port)]).stdout.toString());
+      }
+      expect(afterwards).toContain('bound\n');
     },
   );
 
