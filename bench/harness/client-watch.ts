@@ -26,17 +26,21 @@ export interface Watched {
 
 const END = Buffer.from(END_OF_ANSWER);
 
-/** Streams are connected before the first one asks. */
-const CONNECT_MS = 300;
+/** Connects under way at a time: the backlog of node:http servers is 511. */
+const CONNECTS_UNDER_WAY = 128;
+
+/** Between the last connect and the first request. */
+const REST_MS = 300;
 
 export async function watch(command: Watch): Promise<Watched> {
   const { streams, spreadMs, paceMs, gaps, together } = command;
-  const begun = performance.now();
-  const connectMs = CONNECT_MS + streams / 2;
-  const each = Array.from({ length: streams }, (_, n) =>
-    watchOne(command, begun + connectMs + (n * spreadMs) / streams),
-  );
-  const arrivals = await Promise.all(each);
+  const opened: Stream[] = [];
+  while (opened.length < streams) {
+    const wave = Math.min(CONNECTS_UNDER_WAY, streams - opened.length);
+    opened.push(...(await Promise.all(Array.from({ length: wave }, () => open(command)))));
+  }
+  const begun = performance.now() + REST_MS;
+  const arrivals = await Promise.all(opened.map(({ ask }, n) => ask(begun + (n * spreadMs) / streams)));
   const errors = new Float64Array(streams * gaps);
   arrivals.forEach((times, stream) => {
     for (let n = 0; n < gaps; n++) {
@@ -54,23 +58,39 @@ export async function watch(command: Watch): Promise<Watched> {
   };
 }
 
-/** Connects now, asks at `startMs`. When each event came. */
-function watchOne({ port, gaps, together }: Watch, startMs: number): Promise<Float64Array> {
+interface Stream {
+  /** Asks at `startMs`. When each event came. */
+  ask(startMs: number): Promise<Float64Array>;
+}
+
+/** Resolves with the connection. */
+function open({ port, gaps, together }: Watch): Promise<Stream> {
+  // [DONE] comes at once behind the last.
+  const expected = together + gaps + 2;
+  const arrivals = new Float64Array(expected);
+  let events = 0;
   return new Promise((resolve, reject) => {
-    // [DONE] comes at once behind the last.
-    const expected = together + gaps + 2;
-    const arrivals = new Float64Array(expected);
-    let events = 0;
+    let onEnd: (() => void) | undefined;
+    let fail = reject;
     const socket = connect(port, (bytes) => {
       const now = performance.now();
       for (let at = bytes.indexOf('data: '); at >= 0; at = bytes.indexOf('data: ', at + 6)) arrivals[events++] = now;
       if (!bytes.includes(END)) return;
-      if (events === expected) resolve(arrivals);
-      else reject(new Error(`a stream of ${events} events; expected ${expected}`));
+      if (events === expected) onEnd?.();
+      else fail(new Error(`a stream of ${events} events; expected ${expected}`));
       socket.destroy();
     });
-    socket.on('error', reject);
-    socket.on('close', () => reject(new Error('the server closed a connection')));
-    setTimeout(() => socket.write(REQUEST), startMs - performance.now());
+    socket.on('error', (error) => fail(error));
+    socket.on('close', () => fail(new Error('the server closed a connection')));
+    socket.once('connect', () =>
+      resolve({
+        ask: (startMs) =>
+          new Promise((told, refused) => {
+            onEnd = () => told(arrivals);
+            fail = refused;
+            setTimeout(() => socket.write(REQUEST), startMs - performance.now());
+          }),
+      }),
+    );
   });
 }
