@@ -132,8 +132,9 @@ describe('flags of the control plane', () => {
     const body = { fault: 'rate_limit', once: true };
     expect((await control(elsewhere, 'POST /__control', { body })).status).toBe(201);
     expect((await ask(port, 'a')).status).toBe(429);
-    // Ledgers are kept for it.
-    expect((await control(elsewhere, 'GET /__journal')).body.toString().split('\n')).toHaveLength(2);
+    // Ledgers are kept for it, once their evidence has settled.
+    const lines = async () => (await control(elsewhere, 'GET /__journal')).body.toString().split('\n');
+    await expect.poll(lines).toHaveLength(2);
   });
 
   it('--host 0.0.0.0: not without --control-token', async () => {
