@@ -21,7 +21,7 @@ describe('wirefault sweep', () => {
     const out = await folder();
     const svg = join(out, 'strip.svg');
     const { code, out: text, err } = await ran(...QUICK, '--driver', driverPath('bad'), '--out', out, '--svg', svg);
-    expect(code).toBe(0);
+    expect(code, err).toBe(0);
     expect(text).toMatch(/^sweep-bad\.mjs, openai-chat: [\d,]+ bytes, \d+ events, terminal at \d+ to \d+\n/);
     expect(text).toMatch(
       /\n {2}silent {4}\d+\.\.\d+ +from behind the headers to 7 bytes into the terminal \(\[DONE\]\)\n/,
