@@ -1,10 +1,12 @@
-import type { Socket } from 'node:net';
 import type { Connection } from './net/connection.js';
 
 /** The connections that are open, which end with the server. */
 export interface OpenConnections {
-  /** Connections are numbered on from `first`. */
-  add(socket: Socket, serve: (number: number) => Connection): void;
+  /** The number of another one: they are numbered on from `first`. */
+  number(): number;
+  add(connection: Connection): void;
+  /** It is closed. */
+  remove(connection: Connection): void;
   readonly count: number;
   destroyAll(): Promise<void>;
 }
@@ -14,13 +16,11 @@ export function openConnections(first: number): OpenConnections {
   let count = first;
   let onEmpty: (() => void) | undefined;
   return {
-    add: (socket, serve) => {
-      const connection = serve(++count);
-      open.add(connection);
-      socket.on('close', () => {
-        open.delete(connection);
-        if (open.size === 0) onEmpty?.();
-      });
+    number: () => ++count,
+    add: (connection) => open.add(connection),
+    remove: (connection) => {
+      open.delete(connection);
+      if (open.size === 0) onEmpty?.();
     },
     get count() {
       return open.size;

@@ -8,7 +8,7 @@ import { exchangesOf } from './exchanges.js';
 import type { FaultServer, FaultServerOptions } from './fault-server.js';
 import { type Gates, gatesOf } from './gates.js';
 import { knownHeads } from './http/known-heads.js';
-import { serveConnection } from './net/connection.js';
+import { type ConnectionDeps, serveConnection } from './net/connection.js';
 import type { Handler } from './net/job.js';
 import { bracketed, listen } from './net/listener.js';
 import type { ResolvedOptions } from './options.js';
@@ -183,20 +183,20 @@ async function startWith(deps: StartDeps): Promise<FaultServer> {
   const keepRaw = Boolean(upstream) || options.capture !== undefined || !state.own || bytes !== undefined;
   const limits = { ...options, keepRaw };
   const heads = knownHeads(keepRaw);
+  const serving: ConnectionDeps = {
+    limits,
+    heads,
+    requestTimeoutMs: options.requestTimeoutMs,
+    timeScale: options.timeScale,
+    gate: gates.pass,
+    onIdle: (event, connection) => emit({ type: 'idle_fault', connection, ...event }),
+    onBad: (bad) => emit({ type: 'rejected', ...bad }),
+  };
   function serve(socket: Socket, handlerFor: (number: number, client: string | undefined) => Handler): void {
-    open.add(socket, (number) =>
-      serveConnection(socket, {
-        limits,
-        heads,
-        requestTimeoutMs: options.requestTimeoutMs,
-        recorder: recordConnection(socket, kernel, askers),
-        handler: handlerFor(number, socket.remoteAddress),
-        timeScale: options.timeScale,
-        gate: gates.pass,
-        onIdle: (event) => emit({ type: 'idle_fault', connection: number, ...event }),
-        onBad: (bad) => emit({ type: 'rejected', ...bad }),
-      }),
-    );
+    const number = open.number();
+    const recorder = recordConnection(socket, kernel, askers);
+    const handler = handlerFor(number, socket.remoteAddress);
+    open.add(serveConnection(socket, serving, { number, recorder, handler, onClose: open.remove }));
   }
 
   const failed = async (error: unknown): Promise<never> => {

@@ -20,7 +20,7 @@ export interface IdleWatch {
   stop(): void;
 }
 
-export function watchIdle(socket: Socket, plan: IdlePlan, { timeScale, onEvent }: IdleHooks): IdleWatch {
+export function watchIdle(socket: Socket, plan: IdlePlan, hooks: IdleHooks): IdleWatch {
   const timers: NodeJS.Timeout[] = [];
   let requests = 0;
   /** Nothing more happens. */
@@ -30,7 +30,7 @@ export function watchIdle(socket: Socket, plan: IdlePlan, { timeScale, onEvent }
 
   const later = (ms: number, act: () => void): void => {
     // In this very tick where there's nothing to wait for, so that it is in the segment behind the answer.
-    if (ms > 0) timers.push(setTimeout(act, ms / timeScale));
+    if (ms > 0) timers.push(setTimeout(act, ms / hooks.timeScale));
     else act();
   };
   const end = (when: IdleEvent['when']): void => {
@@ -38,7 +38,7 @@ export function watchIdle(socket: Socket, plan: IdlePlan, { timeScale, onEvent }
     over = true;
     ended = true;
     if (plan.teardown === 'rst') socket.resetAndDestroy();
-    onEvent({ did: plan.teardown, when });
+    hooks.onEvent({ did: plan.teardown, when });
   };
 
   const { stray, afterMs, onRequest } = plan;
@@ -46,7 +46,7 @@ export function watchIdle(socket: Socket, plan: IdlePlan, { timeScale, onEvent }
     later(stray.afterMs, () => {
       if (over || socket.destroyed) return;
       socket.write(stray.bytes);
-      onEvent({ did: 'stray', when: 'idle' });
+      hooks.onEvent({ did: 'stray', when: 'idle' });
     });
   }
   // With both, the moment is the first request that comes later than that: a NAT has forgotten the connection by then.
@@ -54,7 +54,7 @@ export function watchIdle(socket: Socket, plan: IdlePlan, { timeScale, onEvent }
   const ripe = (): void => {
     armed = true;
     if (onRequest === undefined) end('idle');
-    else onEvent({ did: 'armed', when: 'idle' });
+    else hooks.onEvent({ did: 'armed', when: 'idle' });
   };
   if (onRequest === undefined || afterMs !== undefined) later((stray?.afterMs ?? 0) + (afterMs ?? 0), ripe);
 

@@ -50,125 +50,194 @@ export interface Playing {
   abort(by: 'client' | 'server'): void;
 }
 
+/** The same hooks, with another end. Written out: hooks may have their methods from a class. */
+export function endingWith(hooks: PlayHooks, onEnd: PlayHooks['onEnd']): PlayHooks {
+  return {
+    onLast: () => hooks.onLast(),
+    onWrite: (segment) => hooks.onWrite?.(segment),
+    settle: (step, resume) => hooks.settle(step, resume),
+    gate: (name, resume) => hooks.gate(name, resume),
+    beforeReset: () => hooks.beforeReset(),
+    beforeFin: () => hooks.beforeFin(),
+    onEnd,
+    timeScale: hooks.timeScale,
+  };
+}
+
+function isWrite(step: Step | undefined): boolean {
+  return step?.op === 'write';
+}
+
+function isWriteOrPulse(step: Step | undefined): boolean {
+  return step?.op === 'write' || step?.op === 'pulse';
+}
+
+function lastIndexOf(steps: readonly Step[], is: (step: Step | undefined) => boolean): number {
+  let index = steps.length - 1;
+  while (index >= 0 && !is(steps[index])) index--;
+  return index;
+}
+
 /** The step before which the client has seen everything but the end. */
 function lastVisible(steps: readonly Step[]): number {
   const teardown = steps.at(-1);
   const quiet = teardown?.op === 'teardown' && (teardown.kind === 'keep_alive' || teardown.kind === 'eof');
-  return quiet ? steps.findLastIndex((step) => step.op === 'write') : steps.length - 1;
+  return quiet ? lastIndexOf(steps, isWrite) : steps.length - 1;
 }
 
 export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback {
-  const { steps, bytes } = plan;
-  const last = lastVisible(steps);
-  const lastWrite = steps.findLastIndex((step) => step.op === 'write' || step.op === 'pulse');
-  let next = 0;
-  let reached: Step | undefined;
-  let pendingWrites = 0;
-  let flushedBytes = 0;
-  let ended = false;
-  let clientHasEnded = false;
-  let pause: Wait | undefined;
-  let leaveGate: (() => void) | undefined;
-  /** Called once when the kernel has taken all that was written. */
-  let onFlushed: (() => void) | undefined;
-  // Waits add up on this clock, not on the moments at which timers happen to fire: delays don't drift (measured: 19 ms a second).
-  let clockMs = performance.now();
+  return new Player(socket, plan, hooks);
+}
 
-  function end(how: PlayEnd['how']): void {
-    if (ended) return;
-    ended = true;
-    pause?.cancel();
-    leaveGate?.();
-    hooks.onEnd({ how, reached, flushedBytes });
+class Player implements Playback {
+  private readonly socket: Socket;
+  private readonly plan: WirePlan;
+  private readonly hooks: PlayHooks;
+  private readonly last: number;
+  private readonly lastWrite: number;
+  private next = 0;
+  private reached: Step | undefined;
+  private pendingWrites = 0;
+  private flushedBytes = 0;
+  private ended = false;
+  private clientHasEnded = false;
+  private pause: Wait | undefined;
+  private leaveGate: (() => void) | undefined;
+  /** Called once when the kernel has taken all that was written. */
+  private onFlushed: (() => void) | undefined;
+  // Waits add up on this clock, not on the moments at which timers happen to fire: delays don't drift (measured: 19 ms a second).
+  private clockMs = performance.now();
+
+  constructor(socket: Socket, plan: WirePlan, hooks: PlayHooks) {
+    this.socket = socket;
+    this.plan = plan;
+    this.hooks = hooks;
+    this.last = lastVisible(plan.steps);
+    this.lastWrite = lastIndexOf(plan.steps, isWriteOrPulse);
   }
 
-  function written(length: number, failed: boolean): void {
-    pendingWrites--;
-    if (!failed) flushedBytes += length;
-    if (pendingWrites > 0 || failed) return;
-    const resume = onFlushed;
-    onFlushed = undefined;
+  begin(): void {
+    this.run();
+  }
+
+  silent(): boolean {
+    return this.waitsFor('stall') || this.waitsFor('half_close');
+  }
+
+  clientEnded(): void {
+    this.clientHasEnded = true;
+    if (this.waitsFor('stall')) this.end('client_closed');
+    if (this.waitsFor('half_close')) this.end('done');
+  }
+
+  abort(by: 'client' | 'server'): void {
+    this.end(by === 'client' ? 'client_closed' : 'server_closed');
+  }
+
+  private waitsFor(kind: Teardown): boolean {
+    return this.reached?.op === 'teardown' && this.reached.kind === kind;
+  }
+
+  private end(how: PlayEnd['how']): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.pause?.cancel();
+    this.leaveGate?.();
+    const { reached, flushedBytes } = this;
+    this.hooks.onEnd({ how, reached, flushedBytes });
+  }
+
+  private written(length: number, failed: boolean): void {
+    this.pendingWrites--;
+    if (!failed) this.flushedBytes += length;
+    if (this.pendingWrites > 0 || failed) return;
+    const resume = this.onFlushed;
+    this.onFlushed = undefined;
     resume?.();
   }
 
-  /** Whether all is flushed already; otherwise `then` is called once it is. */
-  function flushedOr(then: () => void): boolean {
-    if (pendingWrites > 0) onFlushed = then;
-    return pendingWrites === 0;
+  /** Whether all is flushed already; otherwise `then` is called once it is, or the play goes on where there is none. */
+  private flushedOr(then?: () => void): boolean {
+    if (this.pendingWrites > 0) this.onFlushed = then ?? (() => this.run());
+    return this.pendingWrites === 0;
   }
 
-  function run(): void {
-    while (!ended) {
-      const step = steps[next];
+  private run(): void {
+    const { steps } = this.plan;
+    while (!this.ended) {
+      const step = steps[this.next];
       if (!step) {
-        end('done');
+        this.end('done');
         return;
       }
-      if (next === last) hooks.onLast();
-      reached = step;
-      next++;
-      if (!take(step)) return;
+      if (this.next === this.last) this.hooks.onLast();
+      this.reached = step;
+      this.next++;
+      if (!this.take(step)) return;
     }
   }
 
   /**
-   * Whether the next write may follow at once; otherwise `then` is called when it may. A client that doesn't read holds
-   * further writes here, but never a teardown. `planned` of the bytes count as bytes of the plan.
+   * Whether the next write may follow at once; otherwise `then` is called (by default the play goes on) when it may. A
+   * client that doesn't read holds further writes here, but never a teardown. `planned` of the bytes count as bytes of
+   * the plan.
    */
-  function write(segment: Buffer, planned: number, then: () => void): boolean {
-    pendingWrites++;
-    hooks.onWrite?.(segment);
+  private write(segment: Buffer, planned: number, then?: () => void): boolean {
+    const { socket } = this;
+    this.pendingWrites++;
+    this.hooks.onWrite?.(segment);
     const room = socket.write(segment, (error) => {
       // Node calls back without an error for what a socket that was reset has thrown away (measured; stream_base_commons.js).
-      written(planned, error instanceof Error || socket.destroyed);
+      this.written(planned, error instanceof Error || socket.destroyed);
     });
-    return room || next > lastWrite || flushedOr(then);
+    return room || this.next > this.lastWrite || this.flushedOr(then);
   }
 
-  function pulse(step: Step & { op: 'pulse' }, done = 0): boolean {
+  private pulse(step: Step & { op: 'pulse' }, done = 0): boolean {
     if (done >= step.times) return true;
-    clockMs += step.everyMs / hooks.timeScale;
-    pause = waitUntil(clockMs, () => {
+    this.clockMs += step.everyMs / this.hooks.timeScale;
+    this.pause = waitUntil(this.clockMs, () => {
       const again = (): void => {
-        if (!ended && pulse(step, done + 1)) run();
+        if (!this.ended && this.pulse(step, done + 1)) this.run();
       };
-      if (write(pulseBytes(plan, step, done + 1), 0, again)) again();
+      if (this.write(pulseBytes(this.plan, step, done + 1), 0, again)) again();
     });
     return false;
   }
 
   /** Takes one step. Whether the next may follow at once; otherwise `run` is called when it may. */
-  function take(step: Step): boolean {
+  private take(step: Step): boolean {
     switch (step.op) {
       case 'write':
-        return write(bytes.subarray(step.start, step.end), step.end - step.start, run);
+        return this.write(this.plan.bytes.subarray(step.start, step.end), step.end - step.start);
       case 'wait': {
-        clockMs += step.ms / hooks.timeScale;
-        if (clockMs <= performance.now()) return true;
-        pause = waitUntil(clockMs, run);
+        this.clockMs += step.ms / this.hooks.timeScale;
+        if (this.clockMs <= performance.now()) return true;
+        this.pause = waitUntil(this.clockMs, () => this.run());
         return false;
       }
       case 'pulse':
-        return pulse(step);
+        return this.pulse(step);
       case 'gate':
-        leaveGate = hooks.gate(step.name, () => {
-          leaveGate = undefined;
+        this.leaveGate = this.hooks.gate(step.name, () => {
+          this.leaveGate = undefined;
           // Time that was spent here is nobody's delay.
-          clockMs = Math.max(clockMs, performance.now());
-          run();
+          this.clockMs = Math.max(this.clockMs, performance.now());
+          this.run();
         });
         return false;
       case 'settle':
-        hooks.settle(step, run);
+        this.hooks.settle(step, () => this.run());
         return false;
       case 'teardown':
-        return tearDown(step);
+        return this.tearDown(step);
       default:
         return step satisfies never;
     }
   }
 
-  function tearDown(step: Step & { op: 'teardown' }): boolean {
+  private tearDown(step: Step & { op: 'teardown' }): boolean {
+    const { socket, hooks } = this;
     switch (step.kind) {
       case 'rst':
       case 'rst_now':
@@ -178,9 +247,9 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
         return true;
       case 'keep_alive':
       case 'eof':
-        return flushedOr(run);
+        return this.flushedOr();
       case 'fin':
-        if (step.unread) return closeUnread();
+        if (step.unread) return this.closeUnread();
         hooks.beforeFin();
         socket.end();
         return true;
@@ -188,10 +257,10 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
         hooks.beforeFin();
         socket.end();
         // Whoever shut its side as well has nothing more to say.
-        if (clientHasEnded) end('done');
+        if (this.clientHasEnded) this.end('done');
         return false; // until `clientEnded` or `abort`
       case 'stall':
-        if (clientHasEnded) end('client_closed');
+        if (this.clientHasEnded) this.end('client_closed');
         return false; // until `clientEnded` or `abort`
       default:
         return step.kind satisfies never;
@@ -199,28 +268,16 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   }
 
   /** close(2) with what the client sent unread, which the kernel makes a RST (RFC 2525, section 2.17). */
-  function closeUnread(): boolean {
+  private closeUnread(): boolean {
     const close = (): void => {
-      hooks.beforeReset();
-      socket.destroy();
+      this.hooks.beforeReset();
+      this.socket.destroy();
     };
-    const flushed = flushedOr(() => {
+    const flushed = this.flushedOr(() => {
       close();
-      run();
+      this.run();
     });
     if (flushed) close();
     return flushed;
   }
-
-  const waitingFor = (kind: Teardown): boolean => reached?.op === 'teardown' && reached.kind === kind;
-  return {
-    begin: run,
-    silent: () => waitingFor('stall') || waitingFor('half_close'),
-    clientEnded: () => {
-      clientHasEnded = true;
-      if (waitingFor('stall')) end('client_closed');
-      if (waitingFor('half_close')) end('done');
-    },
-    abort: (by) => end(by === 'client' ? 'client_closed' : 'server_closed'),
-  };
 }

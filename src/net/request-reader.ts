@@ -5,24 +5,6 @@ import { type ParserLimits, type RequestParser, requestParser } from '../http/re
 import type { Later } from '../later.js';
 import type { HeadDecision, Job } from './job.js';
 
-/**
- * From the bytes of a connection to its requests. Where somebody else has to be asked about a head, or about the first
- * byte of a request, nothing is made of what comes until there is an answer; then the head is parsed once more.
- */
-export interface RequestReader {
-  /** Whether something may have come of the bytes. `free`: nothing is going on, so they may be the first of a request. */
-  take(bytes: Buffer, free: boolean): boolean;
-  /** Holds what comes until it is decided whether the connection is read. */
-  hold(done: Promise<boolean>): void;
-  isHeld(): boolean;
-  /** The client will send nothing more. */
-  ended(): void;
-  /** Whether the client waits for its 100; asked once. */
-  takeContinue(): boolean;
-  /** Nothing more is made of what comes. */
-  stop(): void;
-}
-
 export interface ReaderDeps {
   readonly limits: ParserLimits;
   readonly heads: KnownHeads;
@@ -50,148 +32,173 @@ const CUT_SHORT: BadRequest = { status: 400, reason: 'the connection ended insid
 
 /** Blank lines begin no request (RFC 9112, section 2.2). */
 function isBlank(bytes: Buffer): boolean {
-  return bytes.every((byte) => byte === 0x0d || byte === 0x0a);
+  for (const byte of bytes) if (byte !== 0x0d && byte !== 0x0a) return false;
+  return true;
 }
 
-export function requestReader(socket: Socket, deps: ReaderDeps, on: ReaderEvents): RequestReader {
-  let parser: RequestParser | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let continueWanted = false;
+/**
+ * From the bytes of a connection to its requests. Where somebody else has to be asked about a head, or about the first
+ * byte of a request, nothing is made of what comes until there is an answer; then the head is parsed once more.
+ */
+export class RequestReader {
+  private readonly socket: Socket;
+  private readonly deps: ReaderDeps;
+  private readonly on: ReaderEvents;
+  /** Lives only while it is needed: 10,000 stalled connections keep none. */
+  private parser: RequestParser | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private continueWanted = false;
   /** What came while a decision is waited for on which it depends what is made of it. */
-  let held: Buffer[] | undefined;
+  private held: Buffer[] | undefined;
   /** The decision about a head that is parsed for the second time, now that there is one. */
-  let decision: HeadDecision | undefined;
+  private decision: HeadDecision | undefined;
 
-  function take(bytes: Buffer, free: boolean): boolean {
-    if (held) {
-      held.push(bytes);
+  constructor(socket: Socket, deps: ReaderDeps, on: ReaderEvents) {
+    this.socket = socket;
+    this.deps = deps;
+    this.on = on;
+  }
+
+  /** Whether something may have come of the bytes. `free`: nothing is going on, so they may be the first of a request. */
+  take(bytes: Buffer, free: boolean): boolean {
+    if (this.held) {
+      this.held.push(bytes);
       return false;
     }
-    if (free && !parser && !isBlank(bytes)) {
-      const begun = on.begun(bytes.length);
+    if (free && !this.parser && !isBlank(bytes)) {
+      const begun = this.on.begun(bytes.length);
       if (begun instanceof Promise) {
-        hold(begun, bytes);
+        this.hold(begun, bytes);
         return false;
       }
       if (begun) return false;
     }
-    parse(bytes);
+    this.parse(bytes);
     return true;
   }
 
-  /** `first`: bytes that came before those that are held, where the connection is read. */
-  function hold(done: Promise<boolean>, first?: Buffer): void {
-    held = first ? [first] : [];
-    socket.pause();
+  /**
+   * Holds what comes until it is decided whether the connection is read. `first`: bytes that came before those that are
+   * held, where it is.
+   */
+  hold(done: Promise<boolean>, first?: Buffer): void {
+    this.held = first ? [first] : [];
+    this.socket.pause();
     void done.then((isDone) => {
-      const came = held ?? [];
-      held = undefined;
+      const came = this.held ?? [];
+      this.held = undefined;
       if (isDone) return;
-      for (const bytes of came) more(bytes);
-      if (!held && !socket.destroyed) on.decided();
+      for (const bytes of came) this.more(bytes);
+      if (!this.held && !this.socket.destroyed) this.on.decided();
     });
+  }
+
+  isHeld(): boolean {
+    return this.held !== undefined;
+  }
+
+  /** The client will send nothing more. */
+  ended(): void {
+    if (this.parser?.midRequest()) this.on.bad(CUT_SHORT);
+  }
+
+  /** Whether the client waits for its 100; asked once. */
+  takeContinue(): boolean {
+    const wanted = this.continueWanted;
+    this.continueWanted = false;
+    return wanted;
+  }
+
+  /** Nothing more is made of what comes. */
+  stop(): void {
+    this.parser = undefined;
+    this.disarm();
   }
 
   /** Bytes that were held. */
-  function more(bytes: Buffer): void {
-    if (held) held.push(bytes);
-    else if (!on.isOver() && !socket.destroyed) parse(bytes);
+  private more(bytes: Buffer): void {
+    if (this.held) this.held.push(bytes);
+    else if (!this.on.isOver() && !this.socket.destroyed) this.parse(bytes);
   }
 
-  function parse(bytes: Buffer): void {
-    const known = parser || decision !== undefined ? undefined : deps.heads.request(bytes);
+  private parse(bytes: Buffer): void {
+    const { heads } = this.deps;
+    const known = this.parser || this.decision !== undefined ? undefined : heads.request(bytes);
     if (known) {
-      if (decide(known)) whole(known);
+      if (this.decide(known)) this.whole(known);
       // Decided later: then it is looked at once more.
-      else held?.unshift(bytes);
+      else this.held?.unshift(bytes);
       return;
     }
-    const fresh = !parser;
+    const fresh = !this.parser;
     let last: Request | undefined;
-    // The parser lives only while it is needed: 10,000 stalled connections keep none.
-    parser ??= requestParser(deps.limits, {
-      onHead: decide,
+    this.parser ??= requestParser(this.deps.limits, {
+      onHead: (head) => this.decide(head),
       onRequest: (request) => {
         last = request;
-        whole(request);
+        this.whole(request);
       },
-      onBad: on.bad,
+      onBad: (bad) => this.on.bad(bad),
     });
-    const feeding = parser;
+    const feeding = this.parser;
     feeding.feed(bytes);
-    if (held) {
-      held.unshift(feeding.taken());
-      stop();
+    if (this.held) {
+      this.held.unshift(feeding.taken());
+      this.stop();
       return;
     }
     // A refusal has ended the parser already.
-    if (parser?.midRequest()) {
-      arm();
+    if (this.parser?.midRequest()) {
+      this.arm();
       return;
     }
-    if (fresh && last && parser) deps.heads.learn(bytes, last);
-    stop();
+    if (fresh && last && this.parser) heads.learn(bytes, last);
+    this.stop();
   }
 
-  function whole(request: Request): void {
-    continueWanted = false;
-    disarm();
-    on.request(request);
+  private whole(request: Request): void {
+    this.continueWanted = false;
+    this.disarm();
+    this.on.request(request);
   }
 
   /** Whether the parser shall go on. */
-  function decide(head: RequestHead): boolean {
-    const decided = decision ?? on.head(head);
-    decision = undefined;
+  private decide(head: RequestHead): boolean {
+    const decided = this.decision ?? this.on.head(head);
+    this.decision = undefined;
     if (decided instanceof Promise) {
-      hold(
+      this.hold(
         decided.then((later) => {
-          decision = later;
-          if (typeof later === 'object' && (on.isOver() || socket.destroyed)) on.late(later);
+          this.decision = later;
+          if (typeof later === 'object' && (this.on.isOver() || this.socket.destroyed)) this.on.late(later);
           return false;
         }),
       );
       return false;
     }
-    if (decided === 'read') continueWanted = head.expectsContinue;
+    if (decided === 'read') this.continueWanted = head.expectsContinue;
     if (typeof decided === 'string') return true;
-    on.unread(decided);
+    this.on.unread(decided);
     return false;
   }
 
-  function arm(): void {
-    if (deps.requestTimeoutMs > 0) timer ??= setTimeout(expire, deps.requestTimeoutMs);
+  private arm(): void {
+    const { requestTimeoutMs } = this.deps;
+    if (requestTimeoutMs > 0) this.timer ??= setTimeout(() => this.expire(), requestTimeoutMs);
   }
 
-  function expire(): void {
-    timer = undefined;
+  private expire(): void {
+    this.timer = undefined;
     // While it is the client that waits, for its 100 or for room in the queue, its time doesn't run out.
-    if (continueWanted || socket.isPaused()) arm();
-    else on.bad({ status: 408, reason: `the request was not complete after ${deps.requestTimeoutMs} ms` });
+    if (this.continueWanted || this.socket.isPaused()) this.arm();
+    else {
+      const { requestTimeoutMs } = this.deps;
+      this.on.bad({ status: 408, reason: `the request was not complete after ${requestTimeoutMs} ms` });
+    }
   }
 
-  function disarm(): void {
-    clearTimeout(timer);
-    timer = undefined;
+  private disarm(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
   }
-
-  function stop(): void {
-    parser = undefined;
-    disarm();
-  }
-
-  return {
-    take,
-    hold,
-    isHeld: () => held !== undefined,
-    ended: () => {
-      if (parser?.midRequest()) on.bad(CUT_SHORT);
-    },
-    takeContinue: () => {
-      const wanted = continueWanted;
-      continueWanted = false;
-      return wanted;
-    },
-    stop,
-  };
 }

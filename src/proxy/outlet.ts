@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Step, WirePlan } from '../fault/wire-plan.js';
-import { type PlayEnd, type PlayHooks, type Playing, play } from '../net/player.js';
+import { endingWith, type PlayEnd, type PlayHooks, type Playing, play } from '../net/player.js';
 import { answerHashes } from './answer-hashes.js';
 import type { AnswerSignals } from './answer-scan.js';
 import { lastEventKeeper } from './last-event.js';
@@ -217,14 +217,13 @@ export function outlet(socket: Socket, hooks: PlayHooks, input: OutletInput): Ou
 
   function startTail({ bytes, steps, closes }: Pick<WirePlan, 'bytes' | 'steps' | 'closes'>): void {
     const plan: WirePlan = { bytes, marks: [], steps, closes, unapplied: [] };
-    const playing = play(socket, plan, {
-      ...hooks,
-      onEnd: (end) => finishWith({ ...end, flushedBytes: flushedBytes + end.flushedBytes }, steps, closes),
-    });
+    const onEnd = (end: PlayEnd): void =>
+      finishWith({ ...end, flushedBytes: flushedBytes + end.flushedBytes }, steps, closes);
+    const playing = play(socket, plan, endingWith(hooks, onEnd));
     tail = playing;
     if (clientHasEnded) playing.clientEnded();
     // Not within what the bytes are being pushed by.
-    queueMicrotask(playing.begin);
+    queueMicrotask(() => playing.begin());
   }
 
   function finishWith(end: PlayEnd, steps: readonly Step[], closes: boolean): void {

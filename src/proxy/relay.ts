@@ -7,7 +7,7 @@ import type { WirePlan } from '../fault/wire-plan.js';
 import { errorReply } from '../http/reply.js';
 import type { RequestHead } from '../http/request.js';
 import { headerIn, type ResponseHead, responseScanner } from '../http/response-scanner.js';
-import { type Playback, type PlayEnd, type PlayHooks, type Playing, play } from '../net/player.js';
+import { endingWith, type Playback, type PlayEnd, type PlayHooks, type Playing, play } from '../net/player.js';
 import { intentOf } from '../proof/account.js';
 import type { CameToBe } from '../proof/open-exchange.js';
 import { bodyKindOf } from './answer-scan.js';
@@ -223,14 +223,15 @@ export function relay(socket: Socket, hooks: PlayHooks, input: RelayInput): Play
 
   function startPlan(plan: WirePlan): void {
     pass = undefined;
-    const playback = play(socket, plan, {
-      ...hooks,
-      onEnd: (end) => finish({ ...end, played: plan }, planned(plan)),
-    });
+    const playback = play(
+      socket,
+      plan,
+      endingWith(hooks, (end) => finish({ ...end, played: plan }, planned(plan))),
+    );
     inner = playback;
     if (clientHasEnded) playback.clientEnded();
     // Not within what an answer's bytes are being looked at by.
-    queueMicrotask(playback.begin);
+    queueMicrotask(() => playback.begin());
   }
 
   function planned(plan: WirePlan): Pick<CameToBe, 'plan' | 'intent'> & { readonly sha256: string | null } {

@@ -4,7 +4,7 @@ import type { ServerEvent } from '../events.js';
 import { knownHeads } from '../http/known-heads.js';
 import type { Request } from '../http/request.js';
 import type { Later } from '../later.js';
-import { serveConnection } from '../net/connection.js';
+import { type ConnectionDeps, serveConnection } from '../net/connection.js';
 import type { Job } from '../net/job.js';
 import { bracketed, listen } from '../net/listener.js';
 import type { ResolvedOptions } from '../options.js';
@@ -30,23 +30,23 @@ export async function openControlPort(
   if (!kernel) throw new Error('callbacks are to be had everywhere');
   const askers = { settler: settler(), rounds: rounds() };
   const open = openConnections(0);
-  const onConnection = (socket: Socket): void =>
-    open.add(socket, () =>
-      serveConnection(socket, {
-        limits: options,
-        heads: knownHeads(false),
-        requestTimeoutMs,
-        recorder: recordConnection(socket, kernel, askers),
-        handler: controlHandler(control, socket.remoteAddress),
-        timeScale,
-        gate: (_, resume) => {
-          resume();
-          return () => {};
-        },
-        onIdle: () => {},
-        onBad: (bad) => emit({ type: 'rejected', ...bad }),
-      }),
-    );
+  const serving: ConnectionDeps = {
+    limits: options,
+    heads: knownHeads(false),
+    requestTimeoutMs,
+    timeScale,
+    gate: (_, resume) => {
+      resume();
+      return () => {};
+    },
+    onIdle: () => {},
+    onBad: (bad) => emit({ type: 'rejected', ...bad }),
+  };
+  const onConnection = (socket: Socket): void => {
+    const recorder = recordConnection(socket, kernel, askers);
+    const handler = controlHandler(control, socket.remoteAddress);
+    open.add(serveConnection(socket, serving, { number: open.number(), recorder, handler, onClose: open.remove }));
+  };
   const listener = await listen(
     { host, port, refuseFirstMs: 0 },
     {

@@ -48,10 +48,17 @@ async function connected(answer: () => Job, given: Partial<Handler> = {}): Promi
   const bad: BadRequest[] = [];
   let requests = 0;
   const handling = new EventEmitter();
-  const connection = serveConnection(socket, {
+  const deps = {
     limits: { maxHeadBytes: 4096, maxBodyBytes: 100_000 },
     heads: knownHeads(false),
     requestTimeoutMs: TIMEOUT_MS,
+    timeScale: 1,
+    gate: () => expect.fail('no plan here has a gate'),
+    onBad: (one: BadRequest) => bad.push(one),
+    onIdle: () => expect.fail('no plan here goes on behind its answer'),
+  };
+  const connection = serveConnection(socket, deps, {
+    number: 1,
     recorder: recordConnection(socket, callbacksKernel, { settler: settler(), rounds: rounds() }),
     handler: {
       early: () => undefined,
@@ -63,10 +70,7 @@ async function connected(answer: () => Job, given: Partial<Handler> = {}): Promi
       },
       ...given,
     },
-    timeScale: 1,
-    gate: () => expect.fail('no plan here has a gate'),
-    onBad: (one) => bad.push(one),
-    onIdle: () => expect.fail('no plan here goes on behind its answer'),
+    onClose: () => {},
   });
   onTestFinished(() => {
     client.close();
