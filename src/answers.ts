@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { compile } from './fault/plan.js';
+import { compile, type PlanInput } from './fault/plan.js';
 import { drawSeed } from './fault/random.js';
 import type { Selection } from './fault/script.js';
 import type { FaultSpec } from './fault/spec.js';
@@ -88,6 +88,15 @@ export function answersOf(options: ResolvedOptions, now = () => new Date()): Ans
     return { context, seed, odd: (kind) => dialect.tell(turnOf(silent, options, context), context).odd(kind) };
   }
 
+  /** In a function of its own: what a closure holds is made room for each time that the function around it is called. */
+  function compiling(
+    dialect: Dialect,
+    shape: RequestShape,
+    how: Omit<PlanInput, 'dialect' | 'context' | 'content'>,
+  ): (stamps: Stamps) => WirePlan {
+    return (stamps) => compile({ ...how, dialect, context: contextOf(dialect, shape, stamps), content: options });
+  }
+
   function plan(selection: Chosen, protocol: Protocol, body: JsonObject, request: Asked): WirePlan {
     const { fault } = selection;
     const shape = DIALECT_OF[protocol].readRequest(body);
@@ -96,21 +105,17 @@ export function answersOf(options: ResolvedOptions, now = () => new Date()): Ans
     const showsReasoning = fault.answer?.kind === 'turn' && fault.answer.turn.reasoning === true;
     const dialect = answeringDialect(protocol, { model: shape.model, showsReasoning, variant: options.chatVariant });
     const gzip = options.fidelity === 'full' && dialect.gzipWhenOffered && offersGzip(request);
-    const compileWith = (stamps: Stamps): WirePlan => {
-      const context = contextOf(dialect, shape, stamps);
-      return compile({ fault, dialect, context, content: options, keepAlive, chunkedAllowed, gzip, seed });
-    };
     const seed = seedOf(selection);
     const at = selection.key?.since ?? now();
     // Stamps can't be written over compressed bytes, nor over marks that stand in the pieces of a text.
     const fixed = !gzip && fault.encoding === undefined && options.contentBlocks === 0 && !fault.pace?.jitter;
-    if (!fixed) return compileWith(stampsFrom(seed, at));
-    const key = templateKey(numberOf(fault), protocol, shape, keepAlive, chunkedAllowed);
-    let template = templates.get(key);
-    if (!template) {
-      template = templateOf(compileWith) ?? 'none';
-      templates.set(key, template);
-    }
+    const key = fixed ? templateKey(numberOf(fault), protocol, shape, keepAlive, chunkedAllowed) : '';
+    const known = fixed ? templates.get(key) : undefined;
+    if (known !== undefined && known !== 'none') return stamp(known, seed, at);
+    const compileWith = compiling(dialect, shape, { fault, keepAlive, chunkedAllowed, gzip, seed });
+    if (!fixed || known === 'none') return compileWith(stampsFrom(seed, at));
+    const template = templateOf(compileWith) ?? 'none';
+    templates.set(key, template);
     return template === 'none' ? compileWith(stampsFrom(seed, at)) : stamp(template, seed, at);
   }
 

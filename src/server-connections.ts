@@ -1,4 +1,4 @@
-import type { Connection } from './net/connection.js';
+import type { Connection } from './net/connection-deps.js';
 
 /** The connections that are open, which end with the server. */
 export interface OpenConnections {

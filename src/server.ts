@@ -8,8 +8,9 @@ import { exchangesOf } from './exchanges.js';
 import type { FaultServer, FaultServerOptions } from './fault-server.js';
 import { type Gates, gatesOf } from './gates.js';
 import { knownHeads } from './http/known-heads.js';
-import { type ConnectionDeps, serveConnection } from './net/connection.js';
-import type { Handler } from './net/job.js';
+import { serveConnection } from './net/connection.js';
+import type { ConnectionDeps } from './net/connection-deps.js';
+import type { ClientAddress, Handler } from './net/job.js';
 import { bracketed, listen } from './net/listener.js';
 import type { ResolvedOptions } from './options.js';
 import { byteStore } from './proof/byte-store.js';
@@ -54,6 +55,7 @@ const DEFAULT_REQUEST_HISTORY = 10_000;
 const DEFAULT_LEDGER_HISTORY = 1000;
 /** Of exchanges' bytes, kept for the control plane. */
 const CONTROL_BYTES = 16_777_216;
+const CONTROL_EXCHANGES = 1000;
 
 /**
  * Starts a fault server. Resolves once the port is bound; if the sequence begins with `connection_refused` the port
@@ -116,7 +118,9 @@ async function startWith(deps: StartDeps): Promise<FaultServer> {
   if (!upstream) checkReach(options, naming, replay);
   const recording = await recordingFor(upstream, { redact, name: naming('record'), emit });
   const kernel = await chosenKernel(options, naming);
-  const bytes = options.control ? byteStore({ maxBytes: CONTROL_BYTES, redact }) : undefined;
+  const bytes = options.control
+    ? byteStore({ maxBytes: CONTROL_BYTES, maxExchanges: CONTROL_EXCHANGES, redact })
+    : undefined;
   const { onBytes } = metrics;
   const beside = state.journal;
   const books = await openBooks(options, {
@@ -191,12 +195,13 @@ async function startWith(deps: StartDeps): Promise<FaultServer> {
     gate: gates.pass,
     onIdle: (event, connection) => emit({ type: 'idle_fault', connection, ...event }),
     onBad: (bad) => emit({ type: 'rejected', ...bad }),
+    onClose: open.remove,
   };
-  function serve(socket: Socket, handlerFor: (number: number, client: string | undefined) => Handler): void {
+  function serve(socket: Socket, handlerFor: (number: number, client: ClientAddress) => Handler): void {
     const number = open.number();
     const recorder = recordConnection(socket, kernel, askers);
-    const handler = handlerFor(number, socket.remoteAddress);
-    open.add(serveConnection(socket, serving, { number, recorder, handler, onClose: open.remove }));
+    const handler = handlerFor(number, socket);
+    open.add(serveConnection(socket, serving, { number, recorder, handler }));
   }
 
   const failed = async (error: unknown): Promise<never> => {

@@ -1,4 +1,4 @@
-import { type StampRecipe, type Stamps, stampsFrom, stampWriter } from '../sse/stamps.js';
+import { type StampRecipe, type Stamps, stampsFrom, stampWriter, widthOf } from '../sse/stamps.js';
 import type { WirePlan } from './wire-plan.js';
 
 /**
@@ -59,15 +59,14 @@ export function stamp(template: PlanTemplate, seed: string, now: Date): WirePlan
   const bytes = copyOf(template.plan.bytes);
   const write = stampWriter(seed, now);
   for (const { recipe, offsets } of template.slots) {
-    const text = write(recipe);
-    if (text.length > codes.length) codes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) codes[i] = text.charCodeAt(i);
-    for (const at of offsets) overwrite(bytes, at, text.length);
+    if (widthOf(recipe) > codes.length) codes = new Uint8Array(widthOf(recipe));
+    const length = write(recipe, codes);
+    for (const at of offsets) overwrite(bytes, at, length);
   }
   return { ...template.plan, bytes };
 }
 
-/** The stamp that is being written. Stamps are ASCII, and short: a call out of JavaScript costs more than this loop. */
+/** The stamp that is being written. Stamps are short: a call out of JavaScript costs more than this loop. */
 let codes = new Uint8Array(64);
 
 function overwrite(bytes: Buffer, at: number, length: number): void {

@@ -65,7 +65,7 @@ export function waitMsOf({ steps }: Pick<WirePlan, 'steps'>): number {
 }
 
 /** The bytes of the `nth` pulse, counted from 1: those of the plan, with the sequence number moved on. */
-export function pulseBytes(plan: WirePlan, step: Step & { readonly op: 'pulse' }, nth: number): Buffer {
+export function pulseBytes(plan: Pick<WirePlan, 'bytes'>, step: Step & { readonly op: 'pulse' }, nth: number): Buffer {
   const bytes = plan.bytes.subarray(step.start, step.end);
   if (step.sequence === undefined) return bytes;
   const text = bytes.toString('utf8');

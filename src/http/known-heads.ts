@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Request, type RequestHead, requestOf } from './request.js';
+import { headOf, type Request, type RequestHead, requestOf } from './request.js';
 
 /**
  * Heads that were parsed before. Clients send the same bytes again and again, and the same bytes have the same meaning:
@@ -40,13 +40,13 @@ export function knownHeads(keepRaw: boolean): KnownHeads {
       if (!found || bytes.length - length !== found.bodyBytes) return undefined;
       return requestOf(found.head, bytes.subarray(length), keepRaw ? bytes : undefined);
     },
-    learn: (bytes, { method, target, path, httpVersion, headers, keepAlive, expectsContinue, body }) => {
+    learn: (bytes, request) => {
+      const { headers, expectsContinue, body } = request;
       const length = headBytes(bytes);
       // A body in chunks is more than its bytes; and the blank lines that may come before a request aren't its own.
       if (length === 0 || bytes.length - length !== body.length || headers['transfer-encoding'] !== undefined) return;
       if (bytes[0] === 0x0d || bytes[0] === 0x0a || expectsContinue) return;
-      const head = { method, target, path, httpVersion, headers, keepAlive, expectsContinue };
-      known.set(bytes.toString('latin1', 0, length), { head, bodyBytes: body.length });
+      known.set(bytes.toString('latin1', 0, length), { head: headOf(request), bodyBytes: body.length });
     },
   };
 }

@@ -27,6 +27,19 @@ export function requestOf(head: RequestHead, body: Buffer, raw: Buffer | undefin
   return { method, target, path, httpVersion, headers, keepAlive, expectsContinue, body, raw };
 }
 
+/** By their headers, which are one object for all requests with the same head bytes (KnownHeads). */
+const heads = new WeakMap<RequestHead['headers'], RequestHead>();
+
+/** The head alone, for those who keep it without the body: one object for all requests of one head. */
+export function headOf(request: RequestHead): RequestHead {
+  const { method, target, path, httpVersion, headers, keepAlive, expectsContinue } = request;
+  const known = heads.get(headers);
+  if (known) return known;
+  const head = { method, target, path, httpVersion, headers, keepAlive, expectsContinue };
+  heads.set(headers, head);
+  return head;
+}
+
 /** Why bytes are not a request that can be answered: the status to say so with, and one line for a person. */
 export interface BadRequest {
   readonly status: 400 | 408 | 413 | 431 | 501 | 505;

@@ -73,6 +73,10 @@ export class Answering implements PlayHooks {
     this.job.onLast?.();
   }
 
+  onRest(): void {
+    this.job.onRest?.();
+  }
+
   onEnd(end: PlayEnd): void {
     const { answerer, job } = this;
     answerer.playEnded();

@@ -5,39 +5,14 @@ import type { BadRequest, Request, RequestHead } from '../http/request.js';
 import type { Later } from '../later.js';
 import type { ConnectionRecorder } from '../proof/recorder.js';
 import { type Answerer, Answering, leavesOpen } from './answering.js';
+import type { Connection, ConnectionDeps, ConnectionParts } from './connection-deps.js';
 import { type IdleEvent, type IdleHooks, type IdleWatch, watchIdle } from './idle.js';
 import type { EarlyJob, Handler, HeadDecision, Job } from './job.js';
 import { Linger } from './linger.js';
-import type { Playback, PlayEnd, PlayHooks } from './player.js';
-import { type ReaderDeps, type ReaderEvents, RequestReader } from './request-reader.js';
+import type { Playback, PlayEnd } from './player.js';
+import { type ReaderEvents, RequestReader } from './request-reader.js';
 import { listenTo, type SocketListener } from './socket-listener.js';
 import { UnreadRest } from './unread-rest.js';
-
-/**
- * One accepted connection: requests in, plans played, one after the other in the order of the requests
- * (RFC 9112, section 9.3.2). What the bytes mean is the parser's matter, what is answered the handler's.
- */
-export interface ConnectionDeps extends ReaderDeps {
-  readonly timeScale: PlayHooks['timeScale'];
-  readonly gate: PlayHooks['gate'];
-  onBad(bad: BadRequest): void;
-  onIdle(event: IdleEvent, connection: number): void;
-}
-
-/** What each connection has of its own. */
-export interface ConnectionParts {
-  /** Its number. */
-  readonly number: number;
-  readonly recorder: ConnectionRecorder;
-  readonly handler: Handler;
-  /** Told when it is closed, last. */
-  onClose(connection: Connection): void;
-}
-
-export interface Connection {
-  /** Ends what is going on, now. */
-  destroy(): void;
-}
 
 /** Requests that were read ahead of their turn; beyond that the client has to wait. */
 const MAX_QUEUED = 16;
@@ -60,11 +35,18 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps, parts: Con
 
 const NONE: readonly Queued[] = [];
 
+/**
+ * One accepted connection: requests in, plans played, one after the other in the order of the requests
+ * (RFC 9112, section 9.3.2). What the bytes mean is the parser's matter, what is answered the handler's.
+ */
 class ServedConnection implements Connection, SocketListener, ReaderEvents, Answerer, IdleHooks {
   private readonly socket: Socket;
   private readonly deps: ConnectionDeps;
-  private readonly parts: ConnectionParts;
-  private readonly reader: RequestReader;
+  private readonly recorder: ConnectionRecorder;
+  private readonly number: number;
+  /** Given up, both, when no request is read any more: a connection of thousands that wait holds as little as it can. */
+  private handler: Handler | undefined;
+  private reader: RequestReader | undefined;
   private queue: readonly Queued[] = NONE;
   private playback: Playback | undefined;
   private linger: Linger | undefined;
@@ -81,16 +63,18 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
   /** Who ends what was decided on too late. */
   private goneBy: PlayEnd['how'] = 'client_closed';
 
-  constructor(socket: Socket, deps: ConnectionDeps, parts: ConnectionParts) {
+  constructor(socket: Socket, deps: ConnectionDeps, { recorder, handler, number }: ConnectionParts) {
     this.socket = socket;
     this.deps = deps;
-    this.parts = parts;
+    this.recorder = recorder;
+    this.handler = handler;
+    this.number = number;
     this.reader = new RequestReader(socket, deps, this);
   }
 
   open(): void {
     const first = this.begun(0);
-    if (first instanceof Promise) this.reader.hold(first);
+    if (first instanceof Promise) this.reader?.hold(first);
     else if (!first) this.socket.resume();
   }
 
@@ -111,45 +95,45 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
       return;
     }
     const free = !this.playback && !this.deciding && this.queue.length === 0;
-    if (this.reader.take(bytes, free)) this.next();
+    if (this.reader?.take(bytes, free)) this.next();
   }
 
   clientEnd(): void {
-    this.parts.recorder.clientEnded();
+    this.recorder.clientEnded();
     this.clientEnded = true;
-    this.reader.ended();
+    this.reader?.ended();
     this.playback?.clientEnded();
     this.next();
   }
 
   /** The error says no more than the close that follows it. */
   failed(): void {
-    this.parts.recorder.clientReset();
+    this.recorder.clientReset();
   }
 
   closed(): void {
-    this.parts.recorder.closed();
-    this.reader.stop();
+    this.recorder.closed();
+    this.reader?.stop();
     this.linger?.stop();
     this.idle?.stop();
     this.giveUp?.('client_closed');
     this.playback?.abort('client');
     this.forget('client_closed');
-    this.parts.onClose(this);
+    this.deps.onClose(this);
   }
 
   // What the reader tells.
 
   begun(read: number): Later<boolean> {
     if (this.idle?.onRequest()) return true;
-    const early = this.parts.handler.early();
+    const early = this.handler?.early();
     return early instanceof Promise
       ? early.then((job) => this.beginEarly(job, read))
       : early !== undefined && this.beginEarly(early, read);
   }
 
   head(head: RequestHead): Later<HeadDecision> {
-    return this.parts.handler.head(head);
+    return this.handler?.head(head) ?? 'read';
   }
 
   request(request: Request): void {
@@ -164,7 +148,7 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
   bad(bad: BadRequest): void {
     if (this.closing) return;
     this.closing = true;
-    this.reader.stop();
+    this.reader?.stop();
     this.enqueue({ kind: 'bad', bad });
     this.next();
   }
@@ -178,7 +162,7 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
   }
 
   decided(): void {
-    if (this.clientEnded) this.reader.ended();
+    if (this.clientEnded) this.reader?.ended();
     if (this.queue.length < MAX_QUEUED && this.reads()) this.socket.resume();
     this.next();
   }
@@ -204,7 +188,7 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
   }
 
   private next(): void {
-    const { reader, socket } = this;
+    const { socket } = this;
     if (this.playback || this.deciding || socket.destroyed) return;
     const item = this.dequeue();
     if (this.queue.length < MAX_QUEUED && this.reads()) socket.resume();
@@ -220,7 +204,7 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
         this.start({ plan: replyPlan(badRequestReply(item.bad), { keepAlive: false }) }, false);
         break;
       case undefined:
-        if (reader.isHeld()) break;
+        if (this.reader?.isHeld()) break;
         if (this.closing || this.clientEnded) this.finish();
         else this.invite();
         break;
@@ -230,7 +214,8 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
   }
 
   private answer(request: Request): void {
-    const job = this.parts.handler.request(request);
+    const job = this.handler?.request(request);
+    if (!job) return;
     if (!(job instanceof Promise)) {
       this.start(job, request.keepAlive);
       return;
@@ -246,13 +231,13 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
 
   /** The client holds its body back until it is asked for. An interim answer belongs to no plan. */
   private invite(): void {
-    if (this.reader.takeContinue()) this.socket.write(CONTINUE);
+    if (this.reader?.takeContinue()) this.socket.write(CONTINUE);
   }
 
   private start(job: Job, keepAlive: boolean, requestBytes = 0): void {
     if (!keepAlive || (!job.play && !leavesOpen(job.plan))) this.beLast();
     this.idle?.stop();
-    const recorder = this.parts.recorder.exchange();
+    const recorder = this.recorder.exchange();
     const playing = new Answering(this.socket, job, recorder, this, requestBytes).playback();
     this.playback = playing;
     if (this.clientEnded) playing.clientEnded();
@@ -286,11 +271,11 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
       this.beLast();
       this.finish();
     }
-    this.deps.onIdle(event, this.parts.number);
+    this.deps.onIdle(event, this.number);
   }
 
   private reads(): boolean {
-    return !this.rest?.isLeft() && !this.reader.isHeld();
+    return !this.rest?.isLeft() && !this.reader?.isHeld();
   }
 
   /** What this connection sends is left to the kernel. */
@@ -316,7 +301,7 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
   /** Ends a job whose turn will never come. */
   private abandon(job: Job, how: PlayEnd['how'], requestBytes: number): void {
     void job.lines?.return?.();
-    job.onEnd?.({ how, reached: undefined, flushedBytes: 0 }, this.parts.recorder.exchange(), requestBytes);
+    job.onEnd?.({ how, reached: undefined, flushedBytes: 0 }, this.recorder.exchange(), requestBytes);
   }
 
   private forget(how: PlayEnd['how']): void {
@@ -328,7 +313,12 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
   /** Nothing is answered after what is played now. What still comes is read all the same, to see the client go. */
   private beLast(how: PlayEnd['how'] = 'server_closed'): void {
     this.closing = true;
-    this.reader.stop();
+    this.reader?.stop();
+    // What was asked already is still waited for.
+    if (!this.reader?.isHeld()) {
+      this.reader = undefined;
+      this.handler = undefined;
+    }
     this.forget(how);
     this.goneBy = how;
     if (this.reads()) this.socket.resume();

@@ -16,6 +16,8 @@ export interface Job {
   onWrite?(segment: Buffer): void;
   /** Just before a reset or a FIN of the plan's. */
   onTeardown?(): void;
+  /** Nothing more is written, and the end is somebody else's. */
+  onRest?(): void;
   /** `requestBytes` were read of a request that was not looked at. */
   onEnd?(end: PlayEnd, recorder: ExchangeRecorder, requestBytes: number): void;
 }
@@ -27,6 +29,9 @@ export interface EarlyJob extends Job {
 
 /** What is done about a request whose head has come: read on, read on without the 100 that it waits for, or answer now. */
 export type HeadDecision = 'read' | 'withhold' | Job;
+
+/** Asked only where it matters: a socket keeps what it was asked for. */
+export type ClientAddress = Pick<Socket, 'remoteAddress'>;
 
 /** Who decides what the requests of a connection get. What is decided later is waited for; promises never reject. */
 export interface Handler {

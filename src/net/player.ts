@@ -30,6 +30,8 @@ export interface PlayHooks {
   beforeReset(): void;
   /** Our FIN is sent in the middle of the answer. */
   beforeFin(): void;
+  /** Nothing more is written, and the end is somebody else's: the bytes aren't needed any more. */
+  onRest?(): void;
   onEnd(end: PlayEnd): void;
   /** All pauses are so many times shorter. */
   readonly timeScale: number;
@@ -59,6 +61,7 @@ export function endingWith(hooks: PlayHooks, onEnd: PlayHooks['onEnd']): PlayHoo
     gate: (name, resume) => hooks.gate(name, resume),
     beforeReset: () => hooks.beforeReset(),
     beforeFin: () => hooks.beforeFin(),
+    onRest: () => hooks.onRest?.(),
     onEnd,
     timeScale: hooks.timeScale,
   };
@@ -89,9 +92,12 @@ export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback
   return new Player(socket, plan, hooks);
 }
 
+const NO_BYTES = Buffer.alloc(0);
+
 class Player implements Playback {
   private readonly socket: Socket;
-  private readonly plan: WirePlan;
+  private readonly steps: readonly Step[];
+  private bytes: Buffer;
   private readonly hooks: PlayHooks;
   private readonly last: number;
   private readonly lastWrite: number;
@@ -105,15 +111,18 @@ class Player implements Playback {
   private leaveGate: (() => void) | undefined;
   /** Called once when the kernel has taken all that was written. */
   private onFlushed: (() => void) | undefined;
+  /** Goes on with the next step; made once it is needed, which is once for each event of a paced answer. */
+  private goOn: (() => void) | undefined;
   // Waits add up on this clock, not on the moments at which timers happen to fire: delays don't drift (measured: 19 ms a second).
   private clockMs = performance.now();
 
-  constructor(socket: Socket, plan: WirePlan, hooks: PlayHooks) {
+  constructor(socket: Socket, { steps, bytes }: WirePlan, hooks: PlayHooks) {
     this.socket = socket;
-    this.plan = plan;
+    this.steps = steps;
+    this.bytes = bytes;
     this.hooks = hooks;
-    this.last = lastVisible(plan.steps);
-    this.lastWrite = lastIndexOf(plan.steps, isWriteOrPulse);
+    this.last = lastVisible(steps);
+    this.lastWrite = lastIndexOf(steps, isWriteOrPulse);
   }
 
   begin(): void {
@@ -158,14 +167,18 @@ class Player implements Playback {
 
   /** Whether all is flushed already; otherwise `then` is called once it is, or the play goes on where there is none. */
   private flushedOr(then?: () => void): boolean {
-    if (this.pendingWrites > 0) this.onFlushed = then ?? (() => this.run());
+    if (this.pendingWrites > 0) this.onFlushed = then ?? this.runner();
     return this.pendingWrites === 0;
   }
 
+  private runner(): () => void {
+    this.goOn ??= () => this.run();
+    return this.goOn;
+  }
+
   private run(): void {
-    const { steps } = this.plan;
     while (!this.ended) {
-      const step = steps[this.next];
+      const step = this.steps[this.next];
       if (!step) {
         this.end('done');
         return;
@@ -200,7 +213,7 @@ class Player implements Playback {
       const again = (): void => {
         if (!this.ended && this.pulse(step, done + 1)) this.run();
       };
-      if (this.write(pulseBytes(this.plan, step, done + 1), 0, again)) again();
+      if (this.write(pulseBytes({ bytes: this.bytes }, step, done + 1), 0, again)) again();
     });
     return false;
   }
@@ -209,11 +222,11 @@ class Player implements Playback {
   private take(step: Step): boolean {
     switch (step.op) {
       case 'write':
-        return this.write(this.plan.bytes.subarray(step.start, step.end), step.end - step.start);
+        return this.write(this.bytes.subarray(step.start, step.end), step.end - step.start);
       case 'wait': {
         this.clockMs += step.ms / this.hooks.timeScale;
         if (this.clockMs <= performance.now()) return true;
-        this.pause = waitUntil(this.clockMs, () => this.run());
+        this.pause = waitUntil(this.clockMs, this.runner());
         return false;
       }
       case 'pulse':
@@ -227,7 +240,7 @@ class Player implements Playback {
         });
         return false;
       case 'settle':
-        this.hooks.settle(step, () => this.run());
+        this.hooks.settle(step, this.runner());
         return false;
       case 'teardown':
         return this.tearDown(step);
@@ -258,13 +271,20 @@ class Player implements Playback {
         socket.end();
         // Whoever shut its side as well has nothing more to say.
         if (this.clientHasEnded) this.end('done');
-        return false; // until `clientEnded` or `abort`
+        return this.rest();
       case 'stall':
         if (this.clientHasEnded) this.end('client_closed');
-        return false; // until `clientEnded` or `abort`
+        return this.rest();
       default:
         return step.kind satisfies never;
     }
+  }
+
+  /** Until `clientEnded` or `abort`. A connection of thousands that wait so holds as little as it can. */
+  private rest(): false {
+    this.bytes = NO_BYTES;
+    if (!this.ended) this.hooks.onRest?.();
+    return false;
   }
 
   /** close(2) with what the client sent unread, which the kernel makes a RST (RFC 2525, section 2.17). */

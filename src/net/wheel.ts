@@ -8,8 +8,17 @@ export interface Wait {
   cancel(): void;
 }
 
-interface Due {
+class Due implements Wait {
   act: (() => void) | undefined;
+
+  constructor(act: () => void) {
+    this.act = act;
+  }
+
+  /** What is left in its slot is stepped over. */
+  cancel(): void {
+    this.act = undefined;
+  }
 }
 
 /** Of a millisecond each. What is due later than they reach has a timer of its own. */
@@ -34,16 +43,11 @@ export function waitUntil(atMs: number, act: () => void): Wait {
   // What is no time at all is due at once.
   const slotMs = Math.max(Math.ceil(atMs) || 0, cursorMs + 1);
   if (slotMs - cursorMs >= SLOTS) return waitLong(atMs, act);
-  const due: Due = { act };
+  const due = new Due(act);
   slots[slotMs % SLOTS]?.push(due);
   waiting++;
   wakeAt(slotMs, nowMs);
-  return {
-    // What is left in its slot is stepped over.
-    cancel: () => {
-      due.act = undefined;
-    },
-  };
+  return due;
 }
 
 function waitLong(atMs: number, act: () => void): Wait {

@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { WirefaultError } from '../errors.js';
+import type { Account } from './account.js';
 import type { Journal } from './journal.js';
 import type { Ledger } from './ledger.js';
+import { ledgerLine, ledgerOf } from './ledger-line.js';
 import { type Entry, type ExchangeBooks, type HowKept, type OpenExchange, openExchange } from './open-exchange.js';
 import { once, shelf } from './shelf.js';
 
@@ -48,12 +50,15 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
   let exchanges = 0;
   let closed = false;
 
-  /** `make` is called at most once, and only where somebody wants the ledger. */
-  function settle(exchange: number, make: () => Ledger): void {
-    const ledger = once(make);
+  function settle(exchange: number, account: () => Account, now: boolean): void {
+    const given = once(account);
+    const ledger = once(() => ledgerOf(given()));
+    const waiters = waiting.get(exchange) ?? [];
+    // A line is cheaper than a ledger, but where there will be a ledger already it is made of that: a key is counted once.
+    const made = (now && history > 0) || waiters.length > 0 || followers.size > 0 ? ledger() : undefined;
     if (history > 0) ledgers.put(exchange, ledger);
-    journal?.append(JSON.stringify(ledger()));
-    for (const { resolve } of waiting.get(exchange) ?? []) resolve(ledger());
+    journal?.append(made ? JSON.stringify(made) : ledgerLine(given()));
+    for (const { resolve } of waiters) resolve(ledger());
     waiting.delete(exchange);
     for (const follower of followers) follower(ledger());
   }

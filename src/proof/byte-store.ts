@@ -5,6 +5,8 @@ import { redactRawRequest } from './redact.js';
 export interface ByteStore {
   readonly maxBytes: number;
   store(exchange: number, request: Buffer, response: Buffer): void;
+  /** Of the response only so many bytes were sent, where it is still here. */
+  trim(exchange: number, responseBytes: number): void;
   get(exchange: number, of: 'request' | 'response'): Buffer | undefined;
 }
 
@@ -13,9 +15,16 @@ interface Kept {
   readonly response: Buffer;
 }
 
-/** Keys are redacted when they are asked for, unless `redact` is false. */
-export function byteStore(options: { readonly maxBytes: number; readonly redact: boolean }): ByteStore {
+export interface ByteStoreOptions {
+  readonly maxBytes: number;
+  readonly maxExchanges: number;
+  /** Keys are redacted when they are asked for. */
+  readonly redact: boolean;
+}
+
+export function byteStore(options: ByteStoreOptions): ByteStore {
   const kept = new LRUCache<number, Kept>({
+    max: options.maxExchanges,
     maxSize: options.maxBytes,
     // Even nothing takes room, or nothing would ever go.
     sizeCalculation: ({ request, response }) => request.length + response.length + 64,
@@ -23,6 +32,11 @@ export function byteStore(options: { readonly maxBytes: number; readonly redact:
   return {
     maxBytes: options.maxBytes,
     store: (exchange, request, response) => kept.set(exchange, { request, response }),
+    trim: (exchange, responseBytes) => {
+      const known = kept.peek(exchange);
+      if (!known || known.response.length <= responseBytes) return;
+      kept.set(exchange, { request: known.request, response: known.response.subarray(0, responseBytes) });
+    },
     get: (exchange, of) => {
       const bytes = kept.peek(exchange)?.[of];
       return bytes && of === 'request' && options.redact ? redactRawRequest(bytes) : bytes;

@@ -1,11 +1,20 @@
 import type { Selection } from '../fault/script.js';
 import { type WirePlan, writtenPart } from '../fault/wire-plan.js';
-import type { Request, RequestHead } from '../http/request.js';
-import { type Intent, intentOf, ledgerOf, lostOf, rounded } from './account.js';
+import { headOf, type Request, type RequestHead } from '../http/request.js';
+import {
+  type Account,
+  type BodyFacts,
+  bodyFactsOf,
+  sha256 as hashOf,
+  type Intent,
+  intentOf,
+  lostOf,
+  rounded,
+} from './account.js';
 import type { ByteStore } from './byte-store.js';
 import type { Capture } from './capture.js';
 import type { EvidenceSource } from './counters.js';
-import type { Ledger, UpstreamAccount } from './ledger.js';
+import type { UpstreamAccount } from './ledger.js';
 import type { ByteCounts, ExchangeEvidence, ExchangeRecorder } from './recorder.js';
 
 /** The books of one exchange, from its request to the ledger that can be made of it. */
@@ -16,6 +25,8 @@ export interface Entry {
   readonly head: RequestHead | undefined;
   /** `undefined` where it was not read whole. */
   readonly request: Request | undefined;
+  /** What is kept of its body instead of the request. */
+  readonly body?: BodyFacts | undefined;
   /** Empty where it is not known. */
   readonly protocol: string;
   readonly selection: Selection;
@@ -45,6 +56,8 @@ export interface OpenExchange {
   readonly plan: WirePlan;
   onWrite(segment: Buffer): void;
   onTeardown(): void;
+  /** Nothing more is written: bytes that nobody asks for any more are given up. */
+  onRest(): void;
   /** The play has ended: the evidence is settled in the background. */
   ended(end: ExchangeEnd, recorder: ExchangeRecorder): void;
 }
@@ -81,8 +94,8 @@ export interface ExchangeBooks extends HowKept {
   readonly wanted: boolean;
   /** Counts whole answers by their key; returns the count with this one. */
   countDelivered(key: string, whole: boolean): number;
-  /** The ledger can be made. */
-  settle(exchange: number, make: () => Ledger): void;
+  /** The ledger can be made of what `account` gives, which is called at most once; `now`: it is made at once. */
+  settle(exchange: number, account: () => Account, now: boolean): void;
   /** Nothing more will come of this exchange. */
   close(exchange: number): void;
 }
@@ -91,105 +104,170 @@ export interface ExchangeBooks extends HowKept {
 const MAX_LATER_BYTES = 16_384;
 
 export function openExchange(exchange: number, entry: Entry, options: ExchangeBooks): OpenExchange {
-  const { capture, bytes, wanted } = options;
-  const requestAtMs = Date.now();
-  const startMs = performance.now();
-  const plan = writtenPart(entry.plan);
-  const { connection, onConnection, head, request, protocol, selection, generation, droppedLanes, state } = entry;
-  const size = plan.bytes.length + (request?.body.length ?? 0);
-  // The bytes of the plan that aren't written aren't kept, and keyed answers are counted as they settle.
-  const later = plan === entry.plan && size <= MAX_LATER_BYTES && !isKeyed(selection);
-  const intended = wanted && !later ? intentOf(entry.plan, options.contentBlocks) : undefined;
-  let segments: Buffer[] | undefined = capture || bytes ? [] : undefined;
-  let keptBytes = 0;
-  let firstWriteMs: number | undefined;
-  let lastWriteMs: number | undefined;
-  let teardownMs: number | undefined;
-  const sinceStart = (ms: number | undefined): number | null =>
-    ms === undefined ? null : Math.max(0, rounded(ms - startMs));
+  return new Book(exchange, entry, options);
+}
 
-  function settled(end: ExchangeEnd, endMs: number, seen: ExchangeEvidence): void {
+class Book implements OpenExchange {
+  plan: WirePlan;
+  private readonly exchange: number;
+  private entry: Entry;
+  private readonly options: ExchangeBooks;
+  private readonly requestAtMs = Date.now();
+  private readonly startMs = performance.now();
+  /** The ledger is made when somebody asks for it. */
+  private readonly later: boolean;
+  private intended: Intent | undefined;
+  private segments: Buffer[] | undefined;
+  private keptBytes = 0;
+  private firstWriteMs: number | undefined;
+  private lastWriteMs: number | undefined;
+  private teardownMs: number | undefined;
+
+  constructor(exchange: number, entry: Entry, options: ExchangeBooks) {
+    const plan = writtenPart(entry.plan);
+    const size = plan.bytes.length + (entry.request?.body.length ?? 0);
+    this.plan = plan;
+    this.exchange = exchange;
+    this.options = options;
+    // The bytes of the plan that aren't written aren't kept, and keyed answers are counted as they settle.
+    this.later = plan === entry.plan && size <= MAX_LATER_BYTES && !isKeyed(entry.selection);
+    this.intended = options.wanted && !this.later ? intentOf(entry.plan, options.contentBlocks) : undefined;
+    this.entry = plan === entry.plan ? entry : { ...entry, plan };
+    this.segments = options.capture || options.bytes ? [] : undefined;
+  }
+
+  onWrite(segment: Buffer): void {
+    this.lastWriteMs = performance.now();
+    this.firstWriteMs ??= this.lastWriteMs;
+    if (!this.segments) return;
+    this.keptBytes += segment.length;
+    // What is too long for memory isn't kept there: an answer that passes has any length.
+    const { capture, bytes } = this.options;
+    if (!capture && bytes && this.keptBytes > bytes.maxBytes) this.segments = undefined;
+    this.segments?.push(segment);
+  }
+
+  onTeardown(): void {
+    this.teardownMs = performance.now();
+  }
+
+  /** What the ledger says of the bytes is worked out now. */
+  onRest(): void {
+    const { plan, entry, options, segments } = this;
+    if (options.capture) return;
+    if (segments) options.bytes?.store(this.exchange, entry.request?.raw ?? NO_BYTES, joined(segments));
+    this.segments = undefined;
+    const intent = this.intended ?? (options.wanted ? intentOf(plan, options.contentBlocks) : NO_INTENT);
+    // Paragraphs are looked for in the bytes.
+    if (intent.blocks > 0) return;
+    // Written out: what is made by spreads has a hidden class of its own each time (300 bytes, measured).
+    const { sha256: intended, bytes, inside, blocks, marks } = intent;
+    const written = { bytes: plan.bytes.length, sha256: hashOf(plan.bytes) };
+    this.intended = { sha256: intended, bytes, inside, blocks, marks, written };
+    this.plan = { ...plan, bytes: NO_BYTES };
+    this.entry = withoutBody(entry, this.plan);
+  }
+
+  ended(end: ExchangeEnd, recorder: ExchangeRecorder): void {
+    const { options, exchange } = this;
+    const { wanted, capture, bytes, settleTimeoutMs: timeoutMs } = options;
+    if (!wanted && !capture && !bytes) {
+      options.close(exchange);
+      return;
+    }
+    const endMs = performance.now();
+    const { flushedBytes, goesOn } = end;
+    recorder.evidence({ flushedBytes, goesOn, timeoutMs }, (seen) => {
+      try {
+        this.settled(end, endMs, seen);
+      } finally {
+        options.close(exchange);
+      }
+    });
+  }
+
+  private settled(end: ExchangeEnd, endMs: number, seen: ExchangeEvidence): void {
+    const { options, exchange, segments } = this;
+    const { capture, bytes } = options;
     const { came } = end;
-    const make = (): Ledger => {
-      const times = {
-        requestAt: new Date(requestAtMs).toISOString(),
-        firstWriteMs: sinceStart(firstWriteMs),
-        lastWriteMs: sinceStart(lastWriteMs),
-        endMs: Math.max(0, rounded(endMs - startMs)),
-        clientEndMs: sinceStart(seen.clientEndAtMs),
-        teardownMs: sinceStart(teardownMs),
-      };
-      const { outcome, teardown, requestBytes } = end;
-      return ledgerOf({
-        exchange,
-        connection,
-        onConnection,
-        evidence: options.evidence,
-        head,
-        request,
-        requestBytes,
-        protocol,
-        timeScale: options.timeScale,
-        selection,
-        generation,
-        droppedLanes,
-        state,
-        countDelivered: options.countDelivered,
-        plan: came?.plan ?? plan,
-        intent: came?.intent ?? intended ?? intentOf(plan, options.contentBlocks),
-        upstream: came?.upstream,
-        seen,
-        outcome,
-        teardown,
-        redact: options.redact,
-        times,
-      });
-    };
-    if (wanted) options.settle(exchange, came || !later ? constant(make()) : make);
+    const now = came !== undefined || !this.later;
+    if (options.wanted) options.settle(exchange, () => this.account(end, endMs, seen), now);
     options.onBytes?.(seen.bytes, lostOf(seen));
+    // What was stored when it came to rest may have been more than was sent.
+    if (!segments) bytes?.trim(exchange, seen.bytes.flushed);
     if (!segments) return;
-    const raw = request?.raw ?? NO_BYTES;
-    const all = segments.length === 1 && segments[0] ? segments[0] : Buffer.concat(segments);
-    const sent = all.subarray(0, seen.bytes.flushed);
+    const raw = this.entry.request?.raw ?? NO_BYTES;
+    const sent = joined(segments).subarray(0, seen.bytes.flushed);
     capture?.store(exchange, raw, sent, came?.upstreamBytes);
     bytes?.store(exchange, raw, sent);
   }
 
-  return {
-    plan,
-    onWrite: (segment) => {
-      lastWriteMs = performance.now();
-      firstWriteMs ??= lastWriteMs;
-      keptBytes += segment.length;
-      // What is too long for memory isn't kept there: an answer that passes has any length.
-      if (!capture && bytes && keptBytes > bytes.maxBytes) segments = undefined;
-      segments?.push(segment);
-    },
-    onTeardown: () => {
-      teardownMs = performance.now();
-    },
-    ended: (end, recorder) => {
-      if (!wanted && !capture && !bytes) {
-        options.close(exchange);
-        return;
-      }
-      const endMs = performance.now();
-      const { flushedBytes, goesOn } = end;
-      recorder.evidence({ flushedBytes, goesOn, timeoutMs: options.settleTimeoutMs }, (seen) => {
-        try {
-          settled(end, endMs, seen);
-        } finally {
-          options.close(exchange);
-        }
-      });
-    },
-  };
+  private account(end: ExchangeEnd, endMs: number, seen: ExchangeEvidence): Account {
+    const { entry, options, exchange, plan } = this;
+    const { came, outcome, teardown, requestBytes } = end;
+    return {
+      exchange,
+      connection: entry.connection,
+      onConnection: entry.onConnection,
+      evidence: options.evidence,
+      head: entry.head,
+      request: entry.request,
+      body: entry.body,
+      requestBytes,
+      protocol: entry.protocol,
+      timeScale: options.timeScale,
+      selection: entry.selection,
+      generation: entry.generation,
+      droppedLanes: entry.droppedLanes,
+      state: entry.state,
+      countDelivered: options.countDelivered,
+      plan: came?.plan ?? plan,
+      intent: came?.intent ?? this.intended ?? intentOf(plan, options.contentBlocks),
+      upstream: came?.upstream,
+      seen,
+      outcome,
+      teardown,
+      redact: options.redact,
+      times: {
+        requestAt: new Date(this.requestAtMs).toISOString(),
+        firstWriteMs: this.sinceStart(this.firstWriteMs),
+        lastWriteMs: this.sinceStart(this.lastWriteMs),
+        endMs: Math.max(0, rounded(endMs - this.startMs)),
+        clientEndMs: this.sinceStart(seen.clientEndAtMs),
+        teardownMs: this.sinceStart(this.teardownMs),
+      },
+    };
+  }
+
+  private sinceStart(ms: number | undefined): number | null {
+    return ms === undefined ? null : Math.max(0, rounded(ms - this.startMs));
+  }
 }
 
 const NO_BYTES = Buffer.alloc(0);
+/** Where no ledger is made. */
+const NO_INTENT: Intent = { sha256: '', bytes: 0, inside: '', blocks: 0, marks: [] };
 
-function constant<T>(value: T): () => T {
-  return () => value;
+function withoutBody(entry: Entry, plan: WirePlan): Entry {
+  const { connection, onConnection, head, request, protocol, selection, generation, droppedLanes, exchange } = entry;
+  return {
+    connection,
+    onConnection,
+    head: head && headOf(head),
+    request: undefined,
+    body: request && bodyFactsOf(request.body),
+    protocol,
+    selection,
+    generation,
+    droppedLanes,
+    exchange,
+    state: entry.state,
+    plan,
+  };
+}
+
+function joined(segments: readonly Buffer[]): Buffer {
+  return segments.length === 1 && segments[0] ? segments[0] : Buffer.concat(segments);
 }
 
 function isKeyed(selection: Selection): boolean {

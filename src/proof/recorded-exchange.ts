@@ -1,7 +1,7 @@
 import { isReset } from './differences.js';
+import type { Endpoint } from './endpoints.js';
 import type { Ledger } from './ledger.js';
 import type { RecordedEnd, RecordedExchange } from './pcap-writer.js';
-import type { Endpoint } from './recorder.js';
 
 /** What a ledger and the stored bytes tell of an exchange, as `pcapOf` takes it. */
 export function recordedExchange(ledger: Ledger, request: Buffer, response: Buffer): RecordedExchange {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type Counters, flushedOf, handleOf, type Kernel, type SocketProbe } from './counters.js';
+import { clientOf, type Endpoint, serverOf } from './endpoints.js';
 import type { Line, Rounds } from './rounds.js';
 import type { EvidenceLevel, Settled, Settler } from './settle.js';
 
@@ -19,11 +20,6 @@ export interface ByteCounts {
 }
 
 export type EndedBy = 'client_fin' | 'client_rst' | 'server';
-
-export interface Endpoint {
-  readonly address: string | null;
-  readonly port: number | null;
-}
 
 export interface ExchangeEvidence {
   readonly client: Endpoint;
@@ -115,7 +111,8 @@ class RecordedConnection implements ConnectionRecorder, SocketProbe {
   last: Counters | undefined;
   /** What the client had read when it was last asked is less than what has been flushed since. */
   stale = false;
-  private endpoints: Endpoints | undefined;
+  private client: Endpoint | undefined;
+  private server: Endpoint | undefined;
   private current: RecordedExchange | undefined;
 
   constructor(socket: Socket, kernel: Kernel, askers: Askers) {
@@ -129,8 +126,9 @@ class RecordedConnection implements ConnectionRecorder, SocketProbe {
     // What ends the connection from now on ends another exchange.
     this.current?.close();
     // Asked for at the first exchange: a socket that is gone doesn't know its peer any more.
-    this.endpoints ??= endpointsOf(this.socket);
-    this.current = new RecordedExchange(this, this.endpoints);
+    this.client ??= clientOf(this.socket);
+    this.server ??= serverOf(this.socket);
+    this.current = new RecordedExchange(this, this.client, this.server);
     return this.current;
   }
 
@@ -190,22 +188,10 @@ class RecordedConnection implements ConnectionRecorder, SocketProbe {
   }
 }
 
-interface Endpoints {
-  readonly client: Endpoint;
-  readonly server: Endpoint;
-}
-
-function endpointsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): Endpoints {
-  return { client: endpointOf(remoteAddress, remotePort), server: endpointOf(localAddress, localPort) };
-}
-
-export function endpointOf(address: string | undefined, port: number | undefined): Endpoint {
-  return { address: address ?? null, port: port ?? null };
-}
-
 class RecordedExchange implements ExchangeRecorder {
   private readonly connection: RecordedConnection;
-  private readonly endpoints: Endpoints;
+  private readonly client: Endpoint;
+  private readonly server: Endpoint;
   /** Bytes of the connection before the exchange's first. */
   private readonly base: number;
   private settled: Settled | undefined;
@@ -214,9 +200,10 @@ class RecordedExchange implements ExchangeRecorder {
   private tornDown = false;
   private ended: ConnectionEnd | undefined;
 
-  constructor(connection: RecordedConnection, endpoints: Endpoints) {
+  constructor(connection: RecordedConnection, client: Endpoint, server: Endpoint) {
     this.connection = connection;
-    this.endpoints = endpoints;
+    this.client = client;
+    this.server = server;
     this.base = connection.socket.bytesWritten;
     this.flushed = this.base;
   }
@@ -274,8 +261,8 @@ class RecordedExchange implements ExchangeRecorder {
     const { by, clientEndAtMs } = this.ended ?? this.connection.end();
     const { written, flushed } = this;
     return {
-      client: this.endpoints.client,
-      server: this.endpoints.server,
+      client: this.client,
+      server: this.server,
       connectionOffset: this.base,
       bytes: { written, flushed: this.own(flushed), acked: this.part(last?.acked), read: this.part(last?.read) },
       // What is known to have been read stays so, whatever became of the socket.

@@ -1,6 +1,6 @@
 import { addressBytes } from './address.js';
+import type { Endpoint } from './endpoints.js';
 import type { Ledger } from './ledger.js';
-import type { Endpoint } from './recorder.js';
 import type { TcpConnection } from './tcp-streams.js';
 import { receivedBytes, type WitnessRecord } from './witness-record.js';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { WirefaultError } from '../errors.js';
-import type { Endpoint } from './recorder.js';
+import type { Endpoint } from './endpoints.js';
 
 /**
  * What a witness saw, and its file: JSON lines.

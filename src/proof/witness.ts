@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import net from 'node:net';
 import { errnoOf, messageOf, WirefaultError } from '../errors.js';
-import { endpointOf } from './recorder.js';
+import { endpointOf } from './endpoints.js';
 import type { WitnessEnd, WitnessRecord, WitnessSegment } from './witness-record.js';
 
 /**

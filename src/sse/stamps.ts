@@ -31,34 +31,83 @@ export interface Stamps {
   rfc3339(laterMs?: number): string;
 }
 
-/** Writes the text of each recipe, ids in the order in which they are asked for. */
-export function stampWriter(seed: string, now: Date): (recipe: StampRecipe) => string {
+/** The codes of a stamp's characters, which are ASCII. Written without a text between: an answer has some 25 stamps. */
+export type StampCodes = Uint8Array<ArrayBuffer>;
+
+/** How many characters the stamps of a recipe have. */
+export function widthOf(recipe: StampRecipe): number {
+  return recipe.kind === 'id' ? recipe.width : TIME_WIDTHS[recipe.kind];
+}
+
+const TIME_WIDTHS = { unix_seconds: 10, http_date: 29, rfc3339: 20 } as const;
+
+const CODES: Readonly<Record<Alphabet, StampCodes>> = {
+  alnum: codesOf(ALPHABETS.alnum),
+  hex: codesOf(ALPHABETS.hex),
+  base58: codesOf(ALPHABETS.base58),
+};
+
+function codesOf(text: string): StampCodes {
+  return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+}
+
+/** Writes the codes of each recipe to the beginning of those it is given, which have room for them; ids in the order in which they are asked for; returns their number. */
+export function stampWriter(seed: string, now: Date): (recipe: StampRecipe, codes: StampCodes) => number {
   const random = seedrandom.alea(seed);
-  return (recipe) => {
+  return (recipe, codes) => {
     switch (recipe.kind) {
       case 'id': {
-        const letters = ALPHABETS[recipe.alphabet];
-        const codes = new Array<number>(recipe.width);
-        for (let i = 0; i < recipe.width; i++) codes[i] = letters.charCodeAt(Math.floor(random() * letters.length));
-        return String.fromCharCode(...codes);
+        const letters = CODES[recipe.alphabet];
+        for (let i = 0; i < recipe.width; i++) codes[i] = letters[Math.floor(random() * letters.length)] ?? 0;
+        return recipe.width;
       }
       case 'unix_seconds':
-        return String(Math.floor(now.getTime() / 1000));
       case 'http_date':
-        return new Date(now.getTime() + recipe.laterMs).toUTCString();
-      case 'rfc3339':
-        return `${new Date(now.getTime() + recipe.laterMs).toISOString().slice(0, 19)}Z`;
+      case 'rfc3339': {
+        const text = timeText(recipe, now);
+        for (let i = 0; i < text.length; i++) codes[i] = text.charCodeAt(i);
+        return text.length;
+      }
       default:
         return recipe satisfies never;
     }
   };
 }
 
+type TimeRecipe = Exclude<StampRecipe, { kind: 'id' }>;
+
+/** No text tells more than the second, and answers come by thousands in one. */
+const lastTimes = new WeakMap<TimeRecipe, { readonly second: number; readonly text: string }>();
+
+function timeText(recipe: TimeRecipe, now: Date): string {
+  const atMs = now.getTime() + (recipe.kind === 'unix_seconds' ? 0 : recipe.laterMs);
+  const second = Math.floor(atMs / 1000);
+  const last = lastTimes.get(recipe);
+  if (last?.second === second) return last.text;
+  const text = timeTextAt(recipe.kind, atMs);
+  lastTimes.set(recipe, { second, text });
+  return text;
+}
+
+function timeTextAt(kind: TimeRecipe['kind'], atMs: number): string {
+  switch (kind) {
+    case 'unix_seconds':
+      return String(Math.floor(atMs / 1000));
+    case 'http_date':
+      return new Date(atMs).toUTCString();
+    case 'rfc3339':
+      return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+    default:
+      return kind satisfies never;
+  }
+}
+
 /** Stamps drawn from `seed` and `now`; `onStamp` sees each one, in order. */
 export function stampsFrom(seed: string, now: Date, onStamp?: (recipe: StampRecipe, text: string) => void): Stamps {
   const write = stampWriter(seed, now);
   const stamp = (recipe: StampRecipe): string => {
-    const text = write(recipe);
+    const codes = new Uint8Array(widthOf(recipe));
+    const text = String.fromCharCode(...codes.subarray(0, write(recipe, codes)));
     onStamp?.(recipe, text);
     return text;
   };

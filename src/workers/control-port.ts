@@ -4,7 +4,8 @@ import type { ServerEvent } from '../events.js';
 import { knownHeads } from '../http/known-heads.js';
 import type { Request } from '../http/request.js';
 import type { Later } from '../later.js';
-import { type ConnectionDeps, serveConnection } from '../net/connection.js';
+import { serveConnection } from '../net/connection.js';
+import type { ConnectionDeps } from '../net/connection-deps.js';
 import type { Job } from '../net/job.js';
 import { bracketed, listen } from '../net/listener.js';
 import type { ResolvedOptions } from '../options.js';
@@ -41,11 +42,12 @@ export async function openControlPort(
     },
     onIdle: () => {},
     onBad: (bad) => emit({ type: 'rejected', ...bad }),
+    onClose: open.remove,
   };
   const onConnection = (socket: Socket): void => {
     const recorder = recordConnection(socket, kernel, askers);
-    const handler = controlHandler(control, socket.remoteAddress);
-    open.add(serveConnection(socket, serving, { number: open.number(), recorder, handler, onClose: open.remove }));
+    const handler = controlHandler(control, socket);
+    open.add(serveConnection(socket, serving, { number: open.number(), recorder, handler }));
   };
   const listener = await listen(
     { host, port, refuseFirstMs: 0 },

@@ -56,6 +56,7 @@ async function connected(answer: () => Job, given: Partial<Handler> = {}): Promi
     gate: () => expect.fail('no plan here has a gate'),
     onBad: (one: BadRequest) => bad.push(one),
     onIdle: () => expect.fail('no plan here goes on behind its answer'),
+    onClose: () => {},
   };
   const connection = serveConnection(socket, deps, {
     number: 1,
@@ -70,7 +71,6 @@ async function connected(answer: () => Job, given: Partial<Handler> = {}): Promi
       },
       ...given,
     },
-    onClose: () => {},
   });
   onTestFinished(() => {
     client.close();

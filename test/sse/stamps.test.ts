@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type Alphabet, type StampRecipe, type Stamps, stampsFrom, stampWriter } from '../../src/sse/stamps.js';
+import {
+  type Alphabet,
+  type StampRecipe,
+  type Stamps,
+  stampsFrom,
+  stampWriter,
+  widthOf,
+} from '../../src/sse/stamps.js';
 
 const NOW = new Date('2026-08-09T04:05:06.789Z');
 
@@ -78,6 +85,10 @@ describe('the log', () => {
     expect(log.map(({ recipe }) => recipe.kind)).toEqual(['id', 'unix_seconds', 'id', 'http_date', 'rfc3339', 'id']);
     expect(log[2]?.recipe).toEqual({ kind: 'id', alphabet: 'alnum', width: 29 });
     const write = stampWriter('seed', NOW);
-    expect(log.map(({ recipe }) => write(recipe))).toEqual(texts);
+    const written = log.map(({ recipe }) => {
+      const codes = new Uint8Array(widthOf(recipe) + 5);
+      return String.fromCharCode(...codes.subarray(0, write(recipe, codes)));
+    });
+    expect(written).toEqual(texts);
   });
 });

@@ -1,0 +1,165 @@
+import type { Unknown } from './asked.js';
+import { isControlPath } from './control/commands.js';
+import { expectationFailed, notRecorded, stateAway, unknownFault } from './exchange-ends.js';
+import type { Planned } from './exchange-job.js';
+import { earlyPlan } from './fault/early-plan.js';
+import { requestBytesOf } from './fault/stage.js';
+import type { Request, RequestHead } from './http/request.js';
+import { type Routed, route, routeHead } from './http/routes.js';
+import type { Later } from './later.js';
+import type { ClientAddress, EarlyJob, Handler, HeadDecision, Job } from './net/job.js';
+import type { ResolvedOptions } from './options.js';
+import type { Replay } from './replay/replay.js';
+import type { Away, Choice, Chooser, Chosen } from './selector.js';
+import type { JsonObject, Protocol } from './sse/dialect.js';
+
+/** What of a request is known when it is answered. */
+export interface Asked {
+  readonly head: RequestHead | undefined;
+  readonly request: Request | undefined;
+  readonly protocol: Protocol | undefined;
+  readonly body: JsonObject;
+}
+
+/** Which exchange of which connection. */
+export interface Where {
+  readonly connection: number;
+  readonly onConnection: number;
+}
+
+/** What the connections of a server share: who chooses, and who makes the answers. */
+export interface AnswerSource {
+  readonly options: ResolvedOptions;
+  readonly chooser: Chooser;
+  readonly replay: Replay | undefined;
+  /** Answers control requests; `undefined` where there are none on this port. */
+  readonly control: ((request: Request, clientAddress: string | undefined) => Later<Job>) | undefined;
+  planOf(choice: Choice, asked: Asked): Planned;
+  /** Puts an exchange on record. `requestBytes`: as many are read before it is answered. */
+  exchange(choice: Choice, asked: Asked, where: Where, planned: Planned, requestBytes: number): EarlyJob;
+  /** The answer to a request that gets none from the script; of somebody else where there is one who has it. */
+  beside(routed: NoTurn, request: Request): Job;
+  /** The same, always wirefault's own. */
+  ownBeside(routed: NoTurn, head: RequestHead): Job;
+}
+
+export type NoTurn = Exclude<Routed, { kind: 'turn' }>;
+
+const NOTHING: Asked = { head: undefined, request: undefined, protocol: undefined, body: {} };
+/** A body that isn't read can't say what it wants. */
+const UNREAD_BODY: JsonObject = { stream: true };
+
+/** The exchanges of one connection, in their order. */
+export class ConnectionExchanges implements Handler {
+  private readonly shared: AnswerSource;
+  private readonly connection: number;
+  private readonly client: ClientAddress;
+  private exchanges = 0;
+  private heads = 0;
+  private answered = 0;
+  /** Chosen at the heads of requests that are being read, by their number. */
+  private reserved: Map<number, Choice | Away> | undefined;
+  /** When the connection was accepted, or the first byte of a request had come, nobody could be asked. */
+  private away: Away | undefined;
+
+  constructor(shared: AnswerSource, connection: number, client: ClientAddress) {
+    this.shared = shared;
+    this.connection = connection;
+    this.client = client;
+  }
+
+  early(): Later<EarlyJob | undefined> {
+    const chosen = this.shared.chooser.at('accept', { connection: this.connection });
+    return chosen instanceof Promise ? chosen.then((choice) => this.accepted(choice)) : this.accepted(chosen);
+  }
+
+  head(head: RequestHead): Later<HeadDecision> {
+    const { shared, connection } = this;
+    const number = ++this.heads;
+    const protocol = routeHead(head, shared.options);
+    if (this.away) this.reserve(number, this.away);
+    if (!protocol || this.away) {
+      this.away = undefined;
+      return 'read';
+    }
+    if (shared.replay?.lacks(protocol) !== undefined) return 'read';
+    const chosen = shared.chooser.at('head', { connection, head, protocol });
+    return chosen instanceof Promise
+      ? chosen.then((choice) => this.headDecision(choice, number, head, protocol))
+      : this.headDecision(chosen, number, head, protocol);
+  }
+
+  request(request: Request): Later<Job> {
+    const { shared, connection } = this;
+    this.answered++;
+    const kept = this.reserved?.get(this.answered);
+    this.reserved?.delete(this.answered);
+    if (shared.control && isControlPath(request.path)) return shared.control(request, this.client.remoteAddress);
+    const routed = route(request, shared.options);
+    if (routed.kind !== 'turn') return shared.beside(routed, request);
+    const { protocol, body: json } = routed;
+    const lacking = shared.replay?.lacks(protocol);
+    if (lacking !== undefined) return shared.ownBeside(notRecorded(lacking), request);
+    const asked: Asked = { head: request, request, protocol, body: json };
+    const chosen = kept ?? shared.chooser.request({ connection, head: request, protocol, body: request.body, json });
+    return chosen instanceof Promise
+      ? chosen.then((choice) => this.turn(choice, asked, request))
+      : this.turn(chosen, asked, request);
+  }
+
+  private accepted(choice: Choice<Chosen> | Away | undefined): EarlyJob | undefined {
+    this.away = choice?.kind === 'away' ? choice : undefined;
+    if (choice?.kind !== 'chosen') return undefined;
+    const { fault } = choice.selection;
+    const planned = { plan: earlyPlan(fault, this.shared.options) };
+    return this.shared.exchange(choice, NOTHING, this.here(), planned, requestBytesOf(fault) ?? 0);
+  }
+
+  private headDecision(
+    choice: Choice<Chosen> | Away | undefined,
+    number: number,
+    head: RequestHead,
+    protocol: Protocol,
+  ): HeadDecision {
+    const { shared } = this;
+    if (!choice) return 'read';
+    if (choice.kind === 'away') {
+      this.reserve(number, choice);
+      return 'read';
+    }
+    const { fault } = choice.selection;
+    const { read = 'all', continue: interim = 'send' } = fault.request ?? {};
+    const refuses = interim === 'refuse' && head.expectsContinue;
+    const early = requestBytesOf(fault) !== undefined;
+    if (read === 'all' && !refuses && !early) {
+      this.reserve(number, choice);
+      return interim === 'withhold' && head.expectsContinue ? 'withhold' : 'read';
+    }
+    const asked: Asked = { head, request: undefined, protocol, body: UNREAD_BODY };
+    const planned = refuses ? { plan: expectationFailed() } : shared.planOf(choice, asked);
+    return shared.exchange(choice, asked, this.here(), planned, 0);
+  }
+
+  private turn(choice: Choice | Unknown | Away, asked: Asked, request: Request): Job {
+    const { shared } = this;
+    switch (choice.kind) {
+      case 'unknown':
+        return shared.ownBeside(unknownFault(choice.message), request);
+      case 'away':
+        return shared.ownBeside(stateAway(choice.reason), request);
+      case 'chosen':
+        return shared.exchange(choice, asked, this.here(), shared.planOf(choice, asked), 0);
+      default:
+        return choice satisfies never;
+    }
+  }
+
+  private reserve(request: number, choice: Choice | Away): void {
+    this.reserved ??= new Map();
+    this.reserved.set(request, choice);
+  }
+
+  private here(): Where {
+    return { connection: this.connection, onConnection: ++this.exchanges };
+  }
+}
