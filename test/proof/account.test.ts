@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { WirePlan } from '../../src/fault/wire-plan.js';
 import type { RequestHead } from '../../src/http/request.js';
-import { type Account, insideOf, intentOf, ledgerOf } from '../../src/proof/account.js';
+import { type Account, insideOf, intentOf } from '../../src/proof/account.js';
 import { type Ledger, ledgerSchema } from '../../src/proof/ledger.js';
+import { ledgerOf } from '../../src/proof/ledger-line.js';
 import type { ByteCounts, ExchangeEvidence } from '../../src/proof/recorder.js';
 import { planner } from '../support/plans.js';
 
