@@ -24,12 +24,14 @@ export interface ExchangeJobDeps {
   open(windows: readonly ListenFault[]): void;
 }
 
+const NO_WINDOWS: readonly ListenFault[] = [];
+
 /** The job of one exchange, which is on record and in the books. */
 export class ExchangeJob implements EarlyJob {
   readonly play: Job['play'];
   readonly requestBytes: number;
   private readonly deps: ExchangeJobDeps;
-  private readonly selection: Selection;
+  private readonly windows: readonly ListenFault[];
   private readonly record: RequestRecord;
   private readonly book: OpenExchange;
   private readonly passed: PassedAnswer | undefined;
@@ -47,7 +49,7 @@ export class ExchangeJob implements EarlyJob {
     this.play = passed?.play;
     this.requestBytes = requestBytes;
     this.deps = deps;
-    this.selection = selection;
+    this.windows = selection.kind === 'behavior' ? selection.windows : NO_WINDOWS;
     this.record = record;
     this.book = book;
     this.passed = passed;
@@ -60,8 +62,7 @@ export class ExchangeJob implements EarlyJob {
   }
 
   onLast(): void {
-    const { selection } = this;
-    if (selection.kind === 'behavior' && selection.windows.length > 0) this.deps.open(selection.windows);
+    if (this.windows.length > 0) this.deps.open(this.windows);
   }
 
   onWrite(segment: Buffer): void {

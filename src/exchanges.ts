@@ -19,6 +19,7 @@ import type { Bookkeeper } from './proof/bookkeeper.js';
 import { isPassed, type ProxyAnswers } from './proxy/proxy-answers.js';
 import type { Replay } from './replay/replay.js';
 import type { Choice, Chooser } from './selector.js';
+import type { JsonObject } from './sse/dialect.js';
 
 /** From a request to the job that answers it: routed, selected, planned, and put on record. */
 export interface Exchanges {
@@ -66,7 +67,8 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
     const path = head?.path ?? '';
     // Written out, here and below: a spread behind other properties costs half a microsecond (measured).
     const headers = head?.headers ?? {};
-    const record: RequestRecord = { attempt, scriptBehavior, behavior, path, headers, body, chunksSent: 0 };
+    const kept = deps.requestHistory > 0 ? body : NOTHING;
+    const record: RequestRecord = { attempt, scriptBehavior, behavior, path, headers, body: kept, chunksSent: 0 };
     keep(record);
     emit({ type: 'request', attempt, scriptBehavior, behavior, path });
     const book = books.open({
@@ -167,6 +169,9 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
     },
   };
 }
+
+/** Of a request that no record is kept of. */
+const NOTHING: JsonObject = {};
 
 /** What a request gets that no fault is meant for. */
 const PLAIN = {

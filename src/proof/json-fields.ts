@@ -86,13 +86,14 @@ export function members<From, T extends object>(
   together: readonly Together<From, T>[] = [],
 ): Members<From, T> {
   const names = Object.keys(fields) as (keyof T)[];
-  const pieces = names.map((name, n) => labelled<From>(`${n === 0 ? '' : ','}${JSON.stringify(name)}:`, fields[name]));
+  const makers = names.map((name) => ({ name, field: fields[name] }));
+  const pieces = makers.map(({ name, field }, n) => labelled(`${n === 0 ? '' : ','}${JSON.stringify(name)}:`, field));
   const json = grouped(names, pieces, together);
   return {
     of: (from) => {
       const made: Partial<T> = {};
-      for (const name of names) {
-        const one = fields[name].of(from);
+      for (const { name, field } of makers) {
+        const one = field.of(from);
         if (one !== undefined) made[name] = one;
       }
       return made as T;

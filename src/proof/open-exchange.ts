@@ -110,7 +110,8 @@ export function openExchange(exchange: number, entry: Entry, options: ExchangeBo
 class Book implements OpenExchange {
   plan: WirePlan;
   private readonly exchange: number;
-  private entry: Entry;
+  /** Given up at rest where no ledger is made. */
+  private entry: Entry | undefined;
   private readonly options: ExchangeBooks;
   private readonly requestAtMs = Date.now();
   private readonly startMs = performance.now();
@@ -155,14 +156,20 @@ class Book implements OpenExchange {
   onRest(): void {
     const { plan, entry, options, segments } = this;
     if (options.capture) return;
-    if (segments) options.bytes?.store(this.exchange, entry.request?.raw ?? NO_BYTES, joined(segments));
+    if (segments) options.bytes?.store(this.exchange, entry?.request?.raw ?? NO_BYTES, joined(segments));
     this.segments = undefined;
-    const intent = this.intended ?? (options.wanted ? intentOf(plan, options.contentBlocks) : NO_INTENT);
+    if (!entry || !options.wanted) {
+      this.plan = { ...plan, bytes: NO_BYTES };
+      this.entry = undefined;
+      return;
+    }
+    const intent = this.intended ?? intentOf(plan, options.contentBlocks);
     // Paragraphs are looked for in the bytes.
     if (intent.blocks > 0) return;
     // Written out: what is made by spreads has a hidden class of its own each time (300 bytes, measured).
     const { sha256: intended, bytes, inside, blocks, marks } = intent;
-    const written = { bytes: plan.bytes.length, sha256: hashOf(plan.bytes) };
+    const length = plan.bytes.length;
+    const written = { bytes: length, sha256: length === bytes ? intended : hashOf(plan.bytes) };
     this.intended = { sha256: intended, bytes, inside, blocks, marks, written };
     this.plan = { ...plan, bytes: NO_BYTES };
     this.entry = withoutBody(entry, this.plan);
@@ -191,19 +198,20 @@ class Book implements OpenExchange {
     const { capture, bytes } = options;
     const { came } = end;
     const now = came !== undefined || !this.later;
-    if (options.wanted) options.settle(exchange, () => this.account(end, endMs, seen), now);
+    const { entry } = this;
+    if (entry && options.wanted) options.settle(exchange, () => this.account(entry, end, endMs, seen), now);
     options.onBytes?.(seen.bytes, lostOf(seen));
     // What was stored when it came to rest may have been more than was sent.
     if (!segments) bytes?.trim(exchange, seen.bytes.flushed);
     if (!segments) return;
-    const raw = this.entry.request?.raw ?? NO_BYTES;
+    const raw = entry?.request?.raw ?? NO_BYTES;
     const sent = joined(segments).subarray(0, seen.bytes.flushed);
     capture?.store(exchange, raw, sent, came?.upstreamBytes);
     bytes?.store(exchange, raw, sent);
   }
 
-  private account(end: ExchangeEnd, endMs: number, seen: ExchangeEvidence): Account {
-    const { entry, options, exchange, plan } = this;
+  private account(entry: Entry, end: ExchangeEnd, endMs: number, seen: ExchangeEvidence): Account {
+    const { options, exchange, plan } = this;
     const { came, outcome, teardown, requestBytes } = end;
     return {
       exchange,
@@ -245,8 +253,6 @@ class Book implements OpenExchange {
 }
 
 const NO_BYTES = Buffer.alloc(0);
-/** Where no ledger is made. */
-const NO_INTENT: Intent = { sha256: '', bytes: 0, inside: '', blocks: 0, marks: [] };
 
 function withoutBody(entry: Entry, plan: WirePlan): Entry {
   const { connection, onConnection, head, request, protocol, selection, generation, droppedLanes, exchange } = entry;

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { onlyAttempt, type Selection } from '../../src/fault/script.js';
 import type { WirePlan } from '../../src/fault/wire-plan.js';
 import type { RequestHead } from '../../src/http/request.js';
 import { startFaultServer } from '../../src/index.js';
@@ -58,8 +59,10 @@ function booksOf(options: { readonly history?: number; readonly journal?: Journa
   });
 }
 
+const EXHAUSTED: Selection = { kind: 'exhausted', lane: 'default', attempt: 1 };
+
 /** Opens an exchange; the returned function ends it. */
-function open(books: Bookkeeper, recorder: ExchangeRecorder): () => void {
+function open(books: Bookkeeper, recorder: ExchangeRecorder, selection: Selection = EXHAUSTED): () => void {
   const head: RequestHead = {
     method: 'POST',
     target: '/',
@@ -75,7 +78,7 @@ function open(books: Bookkeeper, recorder: ExchangeRecorder): () => void {
     head,
     request: { ...head, body: Buffer.alloc(0) },
     protocol: 'openai-chat',
-    selection: { kind: 'exhausted', lane: 'default', attempt: 1 },
+    selection,
     generation: 1,
     droppedLanes: 0,
     plan,
@@ -191,6 +194,25 @@ describe('the ledgers', () => {
     await books.idle();
     expect(books.ledgers()).toEqual([]);
     expect(lines).toHaveLength(1);
+  });
+
+  it('are the same in memory and in the journal, and count a key once', async () => {
+    const key = { name: 'header:x', value: 'one', nth: 1, since: new Date(0) };
+    const keyed: Selection = { ...onlyAttempt({ name: 'success', fault: {} }, 'default'), key };
+    for (const history of [0, 10]) {
+      const lines: string[] = [];
+      const journal: Journal = { append: (line) => lines.push(line), flush: async () => {}, close: async () => {} };
+      const books = booksOf({ history, journal });
+      for (const selection of [keyed, EXHAUSTED, keyed]) {
+        const recorder = handRecorder();
+        open(books, recorder, selection)();
+        recorder.tell();
+      }
+      await books.idle();
+      const written = lines.map((line): Ledger => JSON.parse(line));
+      expect(written.map((ledger) => ledger.key?.delivered)).toEqual([1, undefined, 2]);
+      expect(books.ledgers().map((ledger) => JSON.stringify(ledger))).toEqual(history > 0 ? lines : []);
+    }
   });
 
   it('are made for nobody where nobody wants them', async () => {
