@@ -118,6 +118,7 @@ class Book implements OpenExchange {
   /** The ledger is made when somebody asks for it. */
   private readonly later: boolean;
   private intended: Intent | undefined;
+  /** What was written, where that is kept; empty while it is the plan's own bytes, one behind the other. */
   private segments: Buffer[] | undefined;
   private keptBytes = 0;
   private firstWriteMs: number | undefined;
@@ -140,12 +141,29 @@ class Book implements OpenExchange {
   onWrite(segment: Buffer): void {
     this.lastWriteMs = performance.now();
     this.firstWriteMs ??= this.lastWriteMs;
-    if (!this.segments) return;
+    const { segments } = this;
+    if (!segments) return;
+    // An object for each event of a paced answer would live as long as the answer: 1,000 streams, and collections of 10 ms.
+    if (segments.length > 0 || !this.isNext(segment)) {
+      if (segments.length === 0 && this.keptBytes > 0) segments.push(this.plan.bytes.subarray(0, this.keptBytes));
+      segments.push(segment);
+    }
     this.keptBytes += segment.length;
     // What is too long for memory isn't kept there: an answer that passes has any length.
     const { capture, bytes } = this.options;
     if (!capture && bytes && this.keptBytes > bytes.maxBytes) this.segments = undefined;
-    this.segments?.push(segment);
+  }
+
+  /** Whether these bytes are those of the plan that follow what was written. */
+  private isNext({ buffer, byteOffset, length }: Buffer): boolean {
+    const { bytes } = this.plan;
+    const inside = this.keptBytes + length <= bytes.length;
+    return inside && buffer === bytes.buffer && byteOffset === bytes.byteOffset + this.keptBytes;
+  }
+
+  private sent(segments: readonly Buffer[]): Buffer {
+    if (segments.length === 0) return this.plan.bytes.subarray(0, this.keptBytes);
+    return segments.length === 1 && segments[0] ? segments[0] : Buffer.concat(segments);
   }
 
   onTeardown(): void {
@@ -156,7 +174,7 @@ class Book implements OpenExchange {
   onRest(): void {
     const { plan, entry, options, segments } = this;
     if (options.capture) return;
-    if (segments) options.bytes?.store(this.exchange, entry?.request?.raw ?? NO_BYTES, joined(segments));
+    if (segments) options.bytes?.store(this.exchange, entry?.request?.raw ?? NO_BYTES, this.sent(segments));
     this.segments = undefined;
     if (!entry || !options.wanted) {
       this.plan = { ...plan, bytes: NO_BYTES };
@@ -205,7 +223,7 @@ class Book implements OpenExchange {
     if (!segments) bytes?.trim(exchange, seen.bytes.flushed);
     if (!segments) return;
     const raw = entry?.request?.raw ?? NO_BYTES;
-    const sent = joined(segments).subarray(0, seen.bytes.flushed);
+    const sent = this.sent(segments).subarray(0, seen.bytes.flushed);
     capture?.store(exchange, raw, sent, came?.upstreamBytes);
     bytes?.store(exchange, raw, sent);
   }
@@ -270,10 +288,6 @@ function withoutBody(entry: Entry, plan: WirePlan): Entry {
     state: entry.state,
     plan,
   };
-}
-
-function joined(segments: readonly Buffer[]): Buffer {
-  return segments.length === 1 && segments[0] ? segments[0] : Buffer.concat(segments);
 }
 
 function isKeyed(selection: Selection): boolean {
