@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { onlyAttempt, type Selection } from '../../src/fault/script.js';
 import type { WirePlan } from '../../src/fault/wire-plan.js';
-import type { RequestHead } from '../../src/http/request.js';
 import { startFaultServer } from '../../src/index.js';
 import { type Bookkeeper, bookkeeper } from '../../src/proof/bookkeeper.js';
 import type { Journal } from '../../src/proof/journal.js';
@@ -12,6 +11,7 @@ import type { Ledger } from '../../src/proof/ledger.js';
 import type { ExchangeEvidence, ExchangeRecorder } from '../../src/proof/recorder.js';
 import { serve } from '../support/server.js';
 import { post, witness, witnessed } from '../support/witness.js';
+import { BARE_HEAD } from './ledgers.js';
 
 const ASK = post('/v1/chat/completions', {}, { Connection: 'close' });
 
@@ -63,15 +63,7 @@ const EXHAUSTED: Selection = { kind: 'exhausted', lane: 'default', attempt: 1 };
 
 /** Opens an exchange; the returned function ends it. */
 function open(books: Bookkeeper, recorder: ExchangeRecorder, selection: Selection = EXHAUSTED): () => void {
-  const head: RequestHead = {
-    method: 'POST',
-    target: '/',
-    path: '/',
-    httpVersion: '1.1',
-    headers: {},
-    keepAlive: true,
-    expectsContinue: false,
-  };
+  const head = BARE_HEAD;
   const exchange = books.open({
     connection: 1,
     onConnection: 1,

@@ -11,6 +11,7 @@ import { ledgerSchema, type UpstreamAccount } from '../../src/proof/ledger.js';
 import { ledgerLine, ledgerOf } from '../../src/proof/ledger-line.js';
 import type { ExchangeEvidence } from '../../src/proof/recorder.js';
 import { planner } from '../support/plans.js';
+import { BARE_HEAD } from './ledgers.js';
 
 /** What JSON writes as escapes, and what it doesn't. */
 const odd = fc
@@ -203,7 +204,7 @@ describe('the line of an account', () => {
     const [base] = fc.sample(accounts, { numRuns: 1, seed: 1 });
     if (!base) throw new Error('no account');
     const counts = { written: 200, flushed: 200, acked: 200, read: 200 };
-    const head = { ...HEAD, headers: { 'user-agent': 'test/1', authorization: 'Bearer x' } };
+    const head = { ...BARE_HEAD, headers: { 'user-agent': 'test/1', authorization: 'Bearer x' } };
     const behavior = {
       kind: 'behavior',
       lane: 'default',
@@ -267,16 +268,6 @@ describe('the line of an account', () => {
     }
   });
 });
-
-const HEAD: RequestHead = {
-  method: 'POST',
-  target: '/',
-  path: '/',
-  httpVersion: '1.1',
-  headers: {},
-  keepAlive: true,
-  expectsContinue: false,
-};
 
 describe('a body', () => {
   const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

@@ -1,3 +1,4 @@
+import type { RequestHead } from '../../src/http/request.js';
 import type { Ledger } from '../../src/proof/ledger.js';
 
 type Level = Ledger['events'][string];
@@ -133,3 +134,14 @@ export const NULLS = ledgerWith({
   terminal: { name: '[DONE]', delivered: null },
   times: timesOf({ firstWriteMs: null, endMs: 1, teardownMs: null }),
 });
+
+/** Of a request that says as little as one can. */
+export const BARE_HEAD: RequestHead = {
+  method: 'POST',
+  target: '/',
+  path: '/',
+  httpVersion: '1.1',
+  headers: {},
+  keepAlive: true,
+  expectsContinue: false,
+};
