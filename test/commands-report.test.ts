@@ -106,7 +106,7 @@ describe('wirefault report', () => {
   it.each([
     [[], 2, /missing required argument/],
     [['http://'], 2, /http:\/\/ is no URL/],
-    [['/nowhere'], 1, /\/nowhere: ENOENT/],
+    [['/nowhere'], 1, /\/nowhere: ENOENT.*; expected a matrix's, sweep's or idle's folder, a journal, or a live/],
   ])('%j is refused', async (args, code, message) => {
     const got = await ran(...args);
     expect(got.code).toBe(code);

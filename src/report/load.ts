@@ -37,7 +37,8 @@ export async function loadReport(sources: readonly string[], options: LoadOption
 async function loadSource(source: string, options: LoadOptions): Promise<Partial<Report>> {
   if (/^https?:\/\//i.test(source)) return { journals: [await loadLive(source, options.controlToken)] };
   const stats = await stat(source).catch((thrown) => {
-    throw new WirefaultError('bad_evidence', `${source}: ${messageOf(thrown)}`, { cause: thrown });
+    const what = "expected a matrix's, sweep's or idle's folder, a journal, or a live server's URL";
+    throw new WirefaultError('bad_evidence', `${source}: ${messageOf(thrown)}; ${what}`, { cause: thrown });
   });
   return stats.isDirectory()
     ? loadFolder(source, options)
