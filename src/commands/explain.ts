@@ -82,7 +82,8 @@ async function explained(
 }
 
 function jsonOf(word: string, plan: WirePlan): string {
-  const { bytes, ...rest } = plan;
+  const { bytes } = plan;
+  const rest = { ...plan, bytes: undefined, lease: undefined };
   const told = { word, sha256: planSha256(plan), ...rest, base64: bytes.toString('base64') };
   return `${JSON.stringify(told, null, 2)}\n`;
 }

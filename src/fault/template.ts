@@ -1,4 +1,5 @@
 import { type StampRecipe, type Stamps, stampsFrom, stampWriter, widthOf } from '../sse/stamps.js';
+import { leasedCopyOf, MAX_LEASED_BYTES } from './slabs.js';
 import type { WirePlan } from './wire-plan.js';
 
 /**
@@ -51,19 +52,22 @@ export function templateOf(compile: (stamps: Stamps) => WirePlan): PlanTemplate 
   slots.forEach(({ offsets }, n) => {
     for (const at of offsets) made.write(b.log[n]?.text ?? '', at, 'latin1');
   });
-  return made.equals(b.plan.bytes) ? { plan: a.plan, slots } : undefined;
+  // A property that is there already is cheaper to write over than to add.
+  return made.equals(b.plan.bytes) ? { plan: { ...a.plan, lease: undefined }, slots } : undefined;
 }
 
 /** The plan with the stamps of (`seed`, `now`): the same bytes as compiling it with them. */
 export function stamp(template: PlanTemplate, seed: string, now: Date): WirePlan {
-  const bytes = copyOf(template.plan.bytes);
+  const { plan } = template;
+  const leased = plan.bytes.length <= MAX_LEASED_BYTES ? leasedCopyOf(plan.bytes) : undefined;
+  const bytes = leased?.bytes ?? Buffer.from(plan.bytes);
   const write = stampWriter(seed, now);
   for (const { recipe, offsets } of template.slots) {
     if (widthOf(recipe) > codes.length) codes = new Uint8Array(widthOf(recipe));
     const length = write(recipe, codes);
     for (const at of offsets) overwrite(bytes, at, length);
   }
-  return { ...template.plan, bytes };
+  return { ...plan, bytes, lease: leased?.lease };
 }
 
 /** The stamp that is being written. Stamps are short: a call out of JavaScript costs more than this loop. */
@@ -71,21 +75,4 @@ let codes = new Uint8Array(64);
 
 function overwrite(bytes: Buffer, at: number, length: number): void {
   for (let i = 0; i < length; i++) bytes[at + i] = codes[i] ?? 0;
-}
-
-/** Node's own pool is for 4 KiB at most; memory of its own for each answer costs more than copying it. */
-const SLAB_BYTES = 262_144;
-let slab = Buffer.alloc(0);
-let used = 0;
-
-function copyOf(bytes: Buffer): Buffer {
-  if (bytes.length > SLAB_BYTES / 8) return Buffer.from(bytes);
-  if (used + bytes.length > slab.length) {
-    slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
-    used = 0;
-  }
-  const copy = slab.subarray(used, used + bytes.length);
-  used += bytes.length;
-  copy.set(bytes);
-  return copy;
 }

@@ -1,5 +1,6 @@
 import type { Mark } from '../sse/mark.js';
 import type { Position } from './position.js';
+import type { Lease } from './slabs.js';
 import type { Teardown } from './spec.js';
 
 export type Step =
@@ -43,6 +44,8 @@ export interface WirePlan {
   readonly idle?: IdlePlan;
   /** The recording that was answered from, and how it was found. */
   readonly replayed?: { readonly recording: string; readonly by: 'fingerprint' | 'order' };
+  /** Of the memory of `bytes`, where it is used again. */
+  readonly lease?: Lease | undefined;
 }
 
 /** What happens on the connection behind an answer. */

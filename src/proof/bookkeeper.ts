@@ -1,11 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { WirefaultError } from '../errors.js';
-import type { Account } from './account.js';
 import type { Journal } from './journal.js';
 import type { Ledger } from './ledger.js';
-import { ledgerLine, ledgerOf } from './ledger-line.js';
 import { type Entry, type ExchangeBooks, type HowKept, type OpenExchange, openExchange } from './open-exchange.js';
-import { once, shelf } from './shelf.js';
+import type { OwedLedger } from './owed-ledger.js';
+import { shelf } from './shelf.js';
 
 /**
  * Keeps the books: a ledger for each exchange, made when its evidence has settled, kept in memory, written to the
@@ -50,17 +49,18 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
   let exchanges = 0;
   let closed = false;
 
-  function settle(exchange: number, account: () => Account, now: boolean): void {
-    const given = once(account);
-    const ledger = once(() => ledgerOf(given()));
-    const waiters = waiting.get(exchange) ?? [];
+  function settle(exchange: number, owed: OwedLedger, now: boolean): void {
+    const waiters = waiting.get(exchange);
     // A line is cheaper than a ledger, but where there will be a ledger already it is made of that: a key is counted once.
-    const made = (now && history > 0) || waiters.length > 0 || followers.size > 0 ? ledger() : undefined;
-    if (history > 0) ledgers.put(exchange, ledger);
-    journal?.append(made ? JSON.stringify(made) : ledgerLine(given()));
-    for (const { resolve } of waiters) resolve(ledger());
-    waiting.delete(exchange);
-    for (const follower of followers) follower(ledger());
+    if ((now && history > 0) || waiters || followers.size > 0) owed.make();
+    journal?.append(owed.line());
+    if (history > 0) ledgers.put(exchange, owed);
+    if (waiters) {
+      for (const { resolve } of waiters) resolve(owed.make());
+      waiting.delete(exchange);
+    }
+    for (const follower of followers) follower(owed.make());
+    if (history === 0) owed.drop();
   }
 
   /** Whole answers by key: the newest keys. */

@@ -1,4 +1,5 @@
 import type { Selection } from '../fault/script.js';
+import type { Lease } from '../fault/slabs.js';
 import { type WirePlan, writtenPart } from '../fault/wire-plan.js';
 import { headOf, type Request, type RequestHead } from '../http/request.js';
 import {
@@ -15,6 +16,7 @@ import type { ByteStore } from './byte-store.js';
 import type { Capture } from './capture.js';
 import type { EvidenceSource } from './counters.js';
 import type { UpstreamAccount } from './ledger.js';
+import { OwedLedger } from './owed-ledger.js';
 import type { ByteCounts, ExchangeEvidence, ExchangeRecorder } from './recorder.js';
 
 /** The books of one exchange, from its request to the ledger that can be made of it. */
@@ -94,8 +96,8 @@ export interface ExchangeBooks extends HowKept {
   readonly wanted: boolean;
   /** Counts whole answers by their key; returns the count with this one. */
   countDelivered(key: string, whole: boolean): number;
-  /** The ledger can be made of what `account` gives, which is called at most once; `now`: it is made at once. */
-  settle(exchange: number, account: () => Account, now: boolean): void;
+  /** The ledger can be made; `now`: it is made at once. */
+  settle(exchange: number, owed: OwedLedger, now: boolean): void;
   /** Nothing more will come of this exchange. */
   close(exchange: number): void;
 }
@@ -197,6 +199,7 @@ class Book implements OpenExchange {
     const { options, exchange } = this;
     const { wanted, capture, bytes, settleTimeoutMs: timeoutMs } = options;
     if (!wanted && !capture && !bytes) {
+      if (end.goesOn && !end.came) this.plan.lease?.letGo();
       options.close(exchange);
       return;
     }
@@ -212,20 +215,32 @@ class Book implements OpenExchange {
   }
 
   private settled(end: ExchangeEnd, endMs: number, seen: ExchangeEvidence): void {
-    const { options, exchange, segments } = this;
+    const { options, exchange, segments, entry } = this;
     const { capture, bytes } = options;
     const { came } = end;
-    const now = came !== undefined || !this.later;
-    const { entry } = this;
-    if (entry && options.wanted) options.settle(exchange, () => this.account(entry, end, endMs, seen), now);
-    options.onBytes?.(seen.bytes, lostOf(seen));
+    const lease = this.endedLease(end, seen);
     // What was stored when it came to rest may have been more than was sent.
     if (!segments) bytes?.trim(exchange, seen.bytes.flushed);
-    if (!segments) return;
-    const raw = entry?.request?.raw ?? NO_BYTES;
-    const sent = this.sent(segments).subarray(0, seen.bytes.flushed);
-    capture?.store(exchange, raw, sent, came?.upstreamBytes);
-    bytes?.store(exchange, raw, sent);
+    else {
+      const raw = entry?.request?.raw ?? NO_BYTES;
+      const sent = this.sent(segments).subarray(0, seen.bytes.flushed);
+      capture?.store(exchange, raw, sent, came?.upstreamBytes);
+      bytes?.store(exchange, raw, sent, lease);
+    }
+    const now = came !== undefined || !this.later;
+    if (entry && options.wanted) {
+      options.settle(exchange, new OwedLedger(() => this.account(entry, end, endMs, seen), lease), now);
+    } else lease?.letGo();
+    options.onBytes?.(seen.bytes, lostOf(seen));
+  }
+
+  /**
+   * Of bytes that nobody but the ledger looks at any more: the kernel has taken them all, and what a whole answer is
+   * told by is its hash. Files are still being written.
+   */
+  private endedLease({ goesOn, came }: ExchangeEnd, seen: ExchangeEvidence): Lease | undefined {
+    const whole = goesOn && !came && seen.bytes.written === this.plan.bytes.length;
+    return whole && !this.options.capture ? this.plan.lease : undefined;
   }
 
   private account(entry: Entry, end: ExchangeEnd, endMs: number, seen: ExchangeEvidence): Account {

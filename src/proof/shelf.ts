@@ -1,44 +1,39 @@
 import type { Ledger } from './ledger.js';
 
+/** A ledger that can be made, at the price of keeping what it is made of. */
+export interface Makeable {
+  make(): Ledger;
+  /** Nobody will ask for it any more. */
+  drop(): void;
+}
+
 /** The newest ledgers, each made when somebody first asks for it: most are never looked at. */
 export interface Shelf {
-  /** Puts one away that is to be made, at the price of keeping what it is made of. */
-  put(exchange: number, make: () => Ledger): void;
+  put(exchange: number, ledger: Makeable): void;
   all(): readonly Ledger[];
   find(exchange: number): Ledger | undefined;
 }
 
 interface Kept {
   readonly exchange: number;
-  make: (() => Ledger) | undefined;
-  ledger: Ledger | undefined;
+  readonly ledger: Makeable;
 }
 
 export function shelf(size: number): Shelf {
-  const kept: Kept[] = [];
-  const read = (one: Kept): Ledger[] => {
-    one.ledger ??= one.make?.();
-    one.make = undefined;
-    return one.ledger ? [one.ledger] : [];
-  };
+  /** A ring: an array that is shifted is moved each time. */
+  const ring: Kept[] = [];
+  let oldest = 0;
   return {
-    put: (exchange, make) => {
-      kept.push({ exchange, make, ledger: undefined });
-      if (kept.length > size) kept.shift();
+    put: (exchange, ledger) => {
+      if (ring.length < size) {
+        ring.push({ exchange, ledger });
+        return;
+      }
+      ring[oldest]?.ledger.drop();
+      ring[oldest] = { exchange, ledger };
+      oldest = (oldest + 1) % size;
     },
-    all: () => kept.flatMap(read),
-    find: (exchange) => {
-      const found = kept.find((one) => one.exchange === exchange);
-      return found && read(found)[0];
-    },
-  };
-}
-
-/** Makes it once, whoever asks first. */
-export function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
+    all: () => [...ring.slice(oldest), ...ring.slice(0, oldest)].map(({ ledger }) => ledger.make()),
+    find: (exchange) => ring.find((one) => one.exchange === exchange)?.ledger.make(),
   };
 }

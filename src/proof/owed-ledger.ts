@@ -1,0 +1,46 @@
+import type { Lease } from '../fault/slabs.js';
+import type { Account } from './account.js';
+import type { Ledger } from './ledger.js';
+import { ledgerLine, ledgerOf } from './ledger-line.js';
+import type { Makeable } from './shelf.js';
+
+/** The ledger of an exchange that has settled, and the line of the journal that tells the same; made when asked for. */
+export class OwedLedger implements Makeable {
+  private account: (() => Account) | undefined;
+  private given: Account | undefined;
+  private made: Ledger | undefined;
+  /** Of the bytes that the account is made of. */
+  private lease: Lease | undefined;
+
+  /** `account` is called at most once, and `lease` let go of then. */
+  constructor(account: () => Account, lease: Lease | undefined) {
+    this.account = account;
+    this.lease = lease;
+  }
+
+  make(): Ledger {
+    if (!this.made) {
+      this.made = ledgerOf(this.take());
+      this.given = undefined;
+    }
+    return this.made;
+  }
+
+  line(): string {
+    return this.made ? JSON.stringify(this.made) : ledgerLine(this.take());
+  }
+
+  drop(): void {
+    this.account = undefined;
+    this.lease?.letGo();
+    this.lease = undefined;
+  }
+
+  private take(): Account {
+    if (this.given) return this.given;
+    if (!this.account) throw new Error('a ledger is made once, and not of one that was dropped');
+    this.given = this.account();
+    this.drop();
+    return this.given;
+  }
+}

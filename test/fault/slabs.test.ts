@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { leasedCopyOf, MAX_LEASED_BYTES } from '../../src/fault/slabs.js';
+
+/** Bytes of their own kind, as many as fit into a slab many times over. */
+function copies(count: number) {
+  return Array.from({ length: count }, (_, n) => leasedCopyOf(Buffer.alloc(MAX_LEASED_BYTES, n % 100)));
+}
+
+function isStill(bytes: Buffer, n: number): boolean {
+  return bytes.equals(Buffer.alloc(MAX_LEASED_BYTES, n % 100));
+}
+
+describe('memory that is used again', () => {
+  it('is not, as long as anybody has it', () => {
+    const kept = copies(100);
+    copies(100);
+    expect(kept.filter(({ bytes }, n) => !isStill(bytes, n))).toEqual([]);
+  });
+
+  it('is, once all of its holders have let go', () => {
+    const first = copies(40);
+    const memories = new Set(first.map(({ bytes }) => bytes.buffer));
+    first[0]?.lease.hold();
+    for (const { lease } of first) lease.letGo();
+    const second = copies(40);
+    expect(second.some(({ bytes }) => memories.has(bytes.buffer))).toBe(true);
+    // One holder is enough for a whole slab.
+    expect(first[0] && isStill(first[0].bytes, 0)).toBe(true);
+    first[0]?.lease.letGo();
+    for (const { lease } of second) lease.letGo();
+  });
+
+  it('is overwritten at once in tests, so that who still looks at it is found out', () => {
+    const all = copies(40);
+    for (const { lease } of all) lease.letGo();
+    const gone = all.filter(({ bytes }) => bytes.equals(Buffer.alloc(MAX_LEASED_BYTES, 0xa5)));
+    expect(gone.length).toBeGreaterThan(20);
+  });
+
+  it('can be let go of no more often than it was held', () => {
+    const { lease } = leasedCopyOf(Buffer.alloc(10));
+    lease.letGo();
+    expect(() => lease.letGo()).toThrow('more often');
+  });
+});
