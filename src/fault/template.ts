@@ -8,8 +8,16 @@ import type { WirePlan } from './wire-plan.js';
  */
 export interface PlanTemplate {
   readonly plan: WirePlan;
-  /** The stamps in the order in which they are drawn, each with the places of its text. */
-  readonly slots: readonly { readonly recipe: StampRecipe; readonly offsets: readonly number[] }[];
+  /** The stamps in the order in which they are drawn, each with the first place of its text; -1: it is seen nowhere. */
+  readonly slots: readonly { readonly recipe: StampRecipe; readonly offset: number }[];
+  /** The further places: each is a copy of the first, with what stands between two where that is the same. */
+  readonly copies: readonly Copied[];
+}
+
+interface Copied {
+  readonly from: number;
+  readonly to: number;
+  readonly length: number;
 }
 
 interface Logged {
@@ -52,8 +60,37 @@ export function templateOf(compile: (stamps: Stamps) => WirePlan): PlanTemplate 
   slots.forEach(({ offsets }, n) => {
     for (const at of offsets) made.write(b.log[n]?.text ?? '', at, 'latin1');
   });
-  // A property that is there already is cheaper to write over than to add.
-  return made.equals(b.plan.bytes) ? { plan: { ...a.plan, lease: undefined }, slots } : undefined;
+  if (!made.equals(b.plan.bytes)) return undefined;
+  return {
+    // A property that is there already is cheaper to write over than to add.
+    plan: { ...a.plan, lease: undefined },
+    slots: slots.map(({ recipe, offsets: [offset = -1] }) => ({ recipe, offset })),
+    copies: copiesIn(a.plan.bytes, slots),
+  };
+}
+
+/** Each event of a stream begins with the same id and time: one copy for both, and the text between. */
+function copiesIn(
+  bytes: Buffer,
+  slots: readonly { readonly recipe: StampRecipe; readonly offsets: readonly number[] }[],
+): Copied[] {
+  const all = slots.flatMap(({ recipe, offsets: [from = 0, ...others] }) =>
+    others.map((to): Copied => ({ from, to, length: widthOf(recipe) })),
+  );
+  const joined: Copied[] = [];
+  for (const { from, to, length } of all.sort((one, other) => one.to - other.to)) {
+    const before = joined.at(-1);
+    const whole = before && to + length - before.to;
+    const same =
+      before && to - before.to === from - before.from && sameBytes(bytes, before.from, before.to, whole ?? 0);
+    if (before && whole && same) joined[joined.length - 1] = { ...before, length: whole };
+    else joined.push({ from, to, length });
+  }
+  return joined;
+}
+
+function sameBytes(bytes: Buffer, one: number, other: number, length: number): boolean {
+  return one + length <= other && bytes.subarray(one, one + length).equals(bytes.subarray(other, other + length));
 }
 
 /** The plan with the stamps of (`seed`, `now`): the same bytes as compiling it with them. */
@@ -62,11 +99,12 @@ export function stamp(template: PlanTemplate, seed: string, now: Date): WirePlan
   const leased = plan.bytes.length <= MAX_LEASED_BYTES ? leasedCopyOf(plan.bytes) : undefined;
   const bytes = leased?.bytes ?? Buffer.from(plan.bytes);
   const write = stampWriter(seed, now);
-  for (const { recipe, offsets } of template.slots) {
+  for (const { recipe, offset } of template.slots) {
     if (widthOf(recipe) > codes.length) codes = new Uint8Array(widthOf(recipe));
     const length = write(recipe, codes);
-    for (const at of offsets) overwrite(bytes, at, length);
+    if (offset >= 0) overwrite(bytes, offset, length);
   }
+  for (const { from, to, length } of template.copies) bytes.copyWithin(to, from, from + length);
   return { ...plan, bytes, lease: leased?.lease };
 }
 

@@ -1,4 +1,4 @@
-import seedrandom from 'seedrandom';
+import { IdLetters } from './id-letters.js';
 
 /**
  * What differs between two answers of one plan: ids and the time. Everything else about an answer is the same
@@ -53,14 +53,12 @@ function codesOf(text: string): StampCodes {
 
 /** Writes the codes of each recipe to the beginning of those it is given, which have room for them; ids in the order in which they are asked for; returns their number. */
 export function stampWriter(seed: string, now: Date): (recipe: StampRecipe, codes: StampCodes) => number {
-  const random = seedrandom.alea(seed);
+  const drawn = new IdLetters(seed);
   return (recipe, codes) => {
     switch (recipe.kind) {
-      case 'id': {
-        const letters = CODES[recipe.alphabet];
-        for (let i = 0; i < recipe.width; i++) codes[i] = letters[Math.floor(random() * letters.length)] ?? 0;
+      case 'id':
+        drawn.write(CODES[recipe.alphabet], codes, recipe.width);
         return recipe.width;
-      }
       case 'unix_seconds':
       case 'http_date':
       case 'rfc3339': {

@@ -209,11 +209,19 @@ it('a plan whose width depends on its stamps is no template', () => {
   expect(() => templateOf(uneven)).toThrow('a stamp changed its width');
 });
 
-it('slots are where the stamps stand, and nowhere else', () => {
-  const { plan, slots } = templateFor(compiler('success', 'openai-chat'));
+it('slots are where the stamps stand first, and copies where they stand again', () => {
+  const { plan, slots, copies } = templateFor(compiler('success', 'openai-chat'));
   const kinds = new Set(slots.map(({ recipe }) => recipe.kind));
   expect(kinds).toEqual(new Set(['id', 'unix_seconds', 'http_date']));
-  expect(slots.every(({ offsets }) => offsets.length > 0)).toBe(true);
-  const dates = slots.filter(({ recipe }) => recipe.kind === 'http_date').flatMap(({ offsets }) => offsets);
+  expect(slots.every(({ offset }) => offset >= 0)).toBe(true);
+  const dates = slots.filter(({ recipe }) => recipe.kind === 'http_date').map(({ offset }) => offset);
   expect(dates.map((at) => plan.bytes.toString('latin1', at - 6, at))).toEqual(['Date: ']);
+  const events = plan.marks.filter(({ kind, name }) => kind === 'event' && name !== '[DONE]');
+  // Id and time of each event but the first, in one copy.
+  expect(copies).toHaveLength(events.length - 1);
+  for (const { from, to, length } of copies) {
+    const [one, other] = [from, to].map((at) => plan.bytes.toString('latin1', at, at + length));
+    expect(other).toBe(one);
+    expect(one).toMatch(/^chatcmpl-.*"created":\d{10}|^[A-Za-z0-9]{29}.*\d{10}$/);
+  }
 });

@@ -46,6 +46,19 @@ describe('ids', () => {
     expect(first.id('hex', 16)).not.toBe(stampsFrom('7/default/1', NOW).id('hex', 16));
   });
 
+  it('of other seeds are others, however alike the seeds are, and no letter comes more often', () => {
+    const ids = Array.from({ length: 20_000 }, (_, n) => stampsFrom(`42/default/${n}`, NOW).id('alnum', 8));
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const at of [0, 1, 7]) {
+      const counts = new Map<string, number>();
+      for (const id of ids) counts.set(id[at] ?? '', (counts.get(id[at] ?? '') ?? 0) + 1);
+      const mean = ids.length / SIZES.alnum;
+      const chiSquare = [...counts.values()].reduce((sum, count) => sum + (count - mean) ** 2 / mean, 0);
+      // 61 degrees of freedom: 1 in a million is above 128.
+      expect([counts.size, chiSquare < 128]).toEqual([SIZES.alnum, true]);
+    }
+  });
+
   it('do not depend on the time or on how often it is asked for', () => {
     const one = stampsFrom('seed', NOW);
     const other = stampsFrom('seed', new Date(0));
