@@ -3,7 +3,7 @@ import { WirefaultError } from '../errors.js';
 import type { Journal } from './journal.js';
 import type { Ledger } from './ledger.js';
 import { type Entry, type ExchangeBooks, type HowKept, type OpenExchange, openExchange } from './open-exchange.js';
-import type { OwedLedger } from './owed-ledger.js';
+import { type OwedLedger, WrittenLedger } from './owed-ledger.js';
 import { shelf } from './shelf.js';
 
 /**
@@ -52,9 +52,11 @@ export function bookkeeper(options: BookkeeperOptions): Bookkeeper {
   function settle(exchange: number, owed: OwedLedger, now: boolean): void {
     const waiters = waiting.get(exchange);
     // A line is cheaper than a ledger, but where there will be a ledger already it is made of that: a key is counted once.
-    if ((now && history > 0) || waiters || followers.size > 0) owed.make();
-    journal?.append(owed.line());
-    if (history > 0) ledgers.put(exchange, owed);
+    const made = (now && history > 0) || waiters !== undefined || followers.size > 0;
+    if (made) owed.make();
+    const line = journal && owed.line();
+    if (line !== undefined) journal?.append(line);
+    if (history > 0) ledgers.put(exchange, line === undefined || made ? owed : new WrittenLedger(line));
     if (waiters) {
       for (const { resolve } of waiters) resolve(owed.make());
       waiting.delete(exchange);

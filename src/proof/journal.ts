@@ -2,6 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { access, type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname, resolve as resolvePath } from 'node:path';
 import { messageOf, WirefaultError } from '../errors.js';
+import { Lines, wholeLines } from './lines.js';
 
 /**
  * Lines added to the end of a file. Writing never holds up the wire: lines wait in memory while one write is under way.
@@ -27,11 +28,6 @@ export interface JournalOptions {
 /** Lines that may wait while a disk is slow: some 50 MB of ledgers. Beyond that they are lost, and counted. */
 const MAX_WAITING_LINES = 25_000;
 
-const LINE_END = '\n'.charCodeAt(0);
-
-/** Longer batches, of a slow disk, are given memory of their own. */
-const MAX_MEMORY_BYTES = 1_048_576;
-
 /** Files that are open here: positions of two writers would fall on each other. */
 const OPEN = new Set<string>();
 
@@ -45,8 +41,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   let file = await openFile(path);
   OPEN.add(absolute);
   let position = (await file.stat()).size;
-  let waiting: string[] = [];
-  let underWay = '';
+  let waiting = new Lines();
+  let underWay = new Lines();
   let pumping: Promise<void> | undefined;
   let lostLines = 0;
   let reason = '';
@@ -58,24 +54,12 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     if (first) onLost(reason, lostLines);
   }
 
-  /** In memory that is used again: 100 kB of lines cost 4 µs so, and 40 in a Buffer of their own (measured). */
-  let memory = Buffer.alloc(0);
-  function bytesOf(text: string): Buffer {
-    const length = Buffer.byteLength(text);
-    if (length > MAX_MEMORY_BYTES) return Buffer.from(text);
-    if (length > memory.length) memory = Buffer.allocUnsafeSlow(Math.min(2 * length, MAX_MEMORY_BYTES));
-    memory.write(text);
-    return memory.subarray(0, length);
-  }
-
   async function pump(): Promise<void> {
     // Ledgers are made many at once: they are one write.
     await Promise.resolve();
-    while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
-      underWay = batch.join('');
-      await writeAll(bytesOf(underWay), batch.length);
+    while (waiting.count > 0) {
+      [waiting, underWay] = [underWay, waiting];
+      await writeAll(underWay.bytes(), underWay.count);
       await rotate();
     }
     pumping = undefined;
@@ -90,12 +74,12 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
         done += bytesWritten;
       }
       position += done;
-      underWay = '';
+      underWay.clear();
     } catch (thrown) {
-      const whole = bytes.subarray(0, done).lastIndexOf(LINE_END) + 1;
-      lose(lines - linesIn(bytes.subarray(0, whole)), `${path}: ${messageOf(thrown)}`);
-      position += whole;
-      underWay = '';
+      const whole = wholeLines(bytes.subarray(0, done));
+      lose(lines - whole.count, `${path}: ${messageOf(thrown)}`);
+      position += whole.bytes;
+      underWay.clear();
       // The rest would stand, torn, behind a shorter batch that fits.
       await file.truncate(position).catch(() => {});
     }
@@ -116,9 +100,9 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   }
 
   const onExit = (): void => {
-    const left = underWay + waiting.join('');
+    const left = Buffer.concat([underWay.bytes(), waiting.bytes()]);
     try {
-      if (left !== '') writeSync(file.fd, left, position);
+      if (left.length > 0) writeSync(file.fd, left, 0, left.length, position);
       // The end may come between a full file's renaming and the next one's making.
       closeSync(openSync(path, 'a'));
     } catch {
@@ -132,11 +116,11 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   };
   return {
     append: (line) => {
-      if (waiting.length >= MAX_WAITING_LINES) {
+      if (waiting.count >= MAX_WAITING_LINES) {
         lose(1, `${path}: the disk is slower than the journal`);
         return;
       }
-      waiting.push(`${line}\n`);
+      waiting.add(line);
       pumping ??= pump();
     },
     flush,
@@ -148,12 +132,6 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       if (lostLines > 0) onLost(reason, lostLines);
     },
   };
-}
-
-function linesIn(bytes: Buffer): number {
-  let count = 0;
-  for (let at = bytes.indexOf(LINE_END); at >= 0; at = bytes.indexOf(LINE_END, at + 1)) count++;
-  return count;
 }
 
 /** For writing at any position, made where it isn't there. */

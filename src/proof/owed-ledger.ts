@@ -1,4 +1,4 @@
-import type { Lease } from '../fault/slabs.js';
+import { type Lease, type LeasedText, leasedTextOf } from '../fault/slabs.js';
 import type { Account } from './account.js';
 import type { Ledger } from './ledger.js';
 import { ledgerLine, ledgerOf } from './ledger-line.js';
@@ -42,5 +42,26 @@ export class OwedLedger implements Makeable {
     this.given = this.account();
     this.drop();
     return this.given;
+  }
+}
+
+/** A ledger that is a line of the journal already: a thousand of them are nothing to the collector as they are there. */
+export class WrittenLedger implements Makeable {
+  private readonly line: string | undefined;
+  private readonly leased: LeasedText | undefined;
+  private made: Ledger | undefined;
+
+  constructor(line: string) {
+    this.leased = leasedTextOf(line);
+    this.line = this.leased ? undefined : line;
+  }
+
+  make(): Ledger {
+    this.made ??= JSON.parse(this.line ?? this.leased?.text() ?? 'null') as Ledger;
+    return this.made;
+  }
+
+  drop(): void {
+    this.leased?.letGo();
   }
 }
