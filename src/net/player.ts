@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Teardown } from '../fault/spec.js';
 import { pulseBytes, type Step, type WirePlan } from '../fault/wire-plan.js';
-import { type Wait, waitUntil } from './wheel.js';
+import { type Alarm, alarm, wheelMs } from './wheel.js';
 
 /**
  * Plays a plan on a socket, step by step. The only place that writes answers.
@@ -11,7 +11,7 @@ export interface PlayEnd {
   readonly how: 'done' | 'client_closed' | 'server_closed';
   /** The last step that was reached, with `how`, tells what became of the connection. */
   readonly reached: Step | undefined;
-  /** Bytes of the plan whose write callback has fired: the kernel has taken them. */
+  /** Bytes of the plan that the kernel has taken, as far as that was told. */
   readonly flushedBytes: number;
   /** What the plan came to be, where it wasn't known before it was played; its bytes aren't kept. */
   readonly played?: WirePlan;
@@ -81,11 +81,15 @@ function lastIndexOf(steps: readonly Step[], is: (step: Step | undefined) => boo
   return index;
 }
 
+/** Whether the end is nothing that the client sees. */
+function endsQuietly(steps: readonly Step[]): boolean {
+  const teardown = steps.at(-1);
+  return teardown?.op === 'teardown' && (teardown.kind === 'keep_alive' || teardown.kind === 'eof');
+}
+
 /** The step before which the client has seen everything but the end. */
 function lastVisible(steps: readonly Step[]): number {
-  const teardown = steps.at(-1);
-  const quiet = teardown?.op === 'teardown' && (teardown.kind === 'keep_alive' || teardown.kind === 'eof');
-  return quiet ? lastIndexOf(steps, isWrite) : steps.length - 1;
+  return endsQuietly(steps) ? lastIndexOf(steps, isWrite) : steps.length - 1;
 }
 
 export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback {
@@ -107,7 +111,8 @@ class Player implements Playback {
   private flushedBytes = 0;
   private ended = false;
   private clientHasEnded = false;
-  private pause: Wait | undefined;
+  /** Made once there is something to wait for, and then for all of it. */
+  private pause: Alarm | undefined;
   private leaveGate: (() => void) | undefined;
   /** Called once when the kernel has taken all that was written. */
   private onFlushed: (() => void) | undefined;
@@ -196,26 +201,50 @@ class Player implements Playback {
    * the plan.
    */
   private write(segment: Buffer, planned: number, then?: () => void): boolean {
-    const { socket } = this;
-    this.pendingWrites++;
     this.hooks.onWrite?.(segment);
-    const room = socket.write(segment, (error) => {
-      // Node calls back without an error for what a socket that was reset has thrown away (measured; stream_base_commons.js).
-      this.written(planned, error instanceof Error || socket.destroyed);
-    });
+    const room = this.hand(segment, planned);
     return room || this.next > this.lastWrite || this.flushedOr(then);
+  }
+
+  /**
+   * Whether the socket has room for more. A callback costs each event of a paced answer a tick and 500 bytes (measured),
+   * and mostly the kernel has taken the bytes before it is there; what it hasn't is called back for, and what stands
+   * before an end that waits for it.
+   */
+  private hand(segment: Buffer, planned: number): boolean {
+    const { socket } = this;
+    if (this.pendingWrites > 0 || (this.next > this.lastWrite && endsQuietly(this.steps))) {
+      return socket.write(segment, this.tells(planned));
+    }
+    const room = socket.write(segment);
+    if (socket.writableLength === 0 && !socket.errored && !socket.destroyed) this.flushedBytes += planned;
+    // Nothing, behind what it still has.
+    else socket.write(NO_BYTES, this.tells(planned));
+    return room;
+  }
+
+  private tells(planned: number): (error?: Error | null) => void {
+    this.pendingWrites++;
+    // Node calls back without an error for what a socket that was reset has thrown away (measured; stream_base_commons.js).
+    return (error) => this.written(planned, error instanceof Error || this.socket.destroyed);
   }
 
   private pulse(step: Step & { op: 'pulse' }, done = 0): boolean {
     if (done >= step.times) return true;
     this.clockMs += step.everyMs / this.hooks.timeScale;
-    this.pause = waitUntil(this.clockMs, () => {
+    this.wait(() => {
       const again = (): void => {
         if (!this.ended && this.pulse(step, done + 1)) this.run();
       };
       if (this.write(pulseBytes({ bytes: this.bytes }, step, done + 1), 0, again)) again();
     });
     return false;
+  }
+
+  /** Until the moment that the clock stands at. */
+  private wait(act: () => void): void {
+    this.pause ??= alarm();
+    this.pause.set(this.clockMs, act);
   }
 
   /** Takes one step. Whether the next may follow at once; otherwise `run` is called when it may. */
@@ -225,8 +254,8 @@ class Player implements Playback {
         return this.write(this.bytes.subarray(step.start, step.end), step.end - step.start);
       case 'wait': {
         this.clockMs += step.ms / this.hooks.timeScale;
-        if (this.clockMs <= performance.now()) return true;
-        this.pause = waitUntil(this.clockMs, this.runner());
+        if (this.clockMs <= wheelMs()) return true;
+        this.wait(this.runner());
         return false;
       }
       case 'pulse':

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { waitUntil } from '../../src/net/wheel.js';
+import { type Alarm, alarm } from '../../src/net/wheel.js';
+
+function waitUntil(atMs: number, act: () => void): Alarm {
+  const made = alarm();
+  made.set(atMs, act);
+  return made;
+}
 
 beforeEach(() => {
   vi.useFakeTimers();
