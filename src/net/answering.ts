@@ -3,12 +3,12 @@ import type { WirePlan } from '../fault/wire-plan.js';
 import type { ExchangeRecorder } from '../proof/recorder.js';
 import type { Job } from './job.js';
 import { pumpLines } from './live.js';
+import { endsQuietly } from './plan-ends.js';
 import { type Playback, type PlayEnd, type PlayHooks, play } from './player.js';
 
 /** Whether the connection can be used again after the plan. */
 export function leavesOpen({ steps, closes }: WirePlan): boolean {
-  const end = steps.at(-1);
-  return !closes && end?.op === 'teardown' && (end.kind === 'keep_alive' || end.kind === 'eof');
+  return !closes && endsQuietly(steps);
 }
 
 /** Who is told how an answer went, and knows what all answers have in common. */
@@ -21,18 +21,21 @@ export interface Answerer {
   answered(end: PlayEnd, job: Job): void;
 }
 
-/** One job that is being played: what its player tells, passed on to the job and its recorder. */
-export class Answering implements PlayHooks {
-  readonly timeScale: number;
+/**
+ * One job that is being played: what its player tells, passed on to the job and its recorder. Whoever plays the job
+ * plays this, which lets go of the player where less of one will do.
+ */
+export class Answering implements PlayHooks, Playback {
   private readonly socket: Socket;
   private readonly job: Job;
   private readonly recorder: ExchangeRecorder;
   private readonly answerer: Answerer;
   /** Read of a request that was not looked at. */
   private readonly requestBytes: number;
+  /** `undefined` where the job plays itself. */
+  private playing: Playback | undefined;
 
   constructor(socket: Socket, job: Job, recorder: ExchangeRecorder, answerer: Answerer, requestBytes: number) {
-    this.timeScale = answerer.timeScale;
     this.socket = socket;
     this.job = job;
     this.recorder = recorder;
@@ -42,7 +45,29 @@ export class Answering implements PlayHooks {
 
   playback(): Playback {
     const { socket, job } = this;
-    return job.play ? job.play(socket, this) : play(socket, job.plan, this);
+    if (job.play) return job.play(socket, this);
+    this.playing = play(socket, job.plan, this);
+    return this;
+  }
+
+  begin(): void {
+    this.playing?.begin();
+  }
+
+  silent(): boolean {
+    return this.playing?.silent() ?? false;
+  }
+
+  clientEnded(): void {
+    this.playing?.clientEnded();
+  }
+
+  abort(by: 'client' | 'server'): void {
+    this.playing?.abort(by);
+  }
+
+  get timeScale(): number {
+    return this.answerer.timeScale;
   }
 
   onWrite(segment: Buffer): void {
@@ -73,7 +98,8 @@ export class Answering implements PlayHooks {
     this.job.onLast?.();
   }
 
-  onRest(): void {
+  onRest(resting: Playback): void {
+    if (this.playing) this.playing = resting;
     this.job.onRest?.();
   }
 

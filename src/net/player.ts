@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Teardown } from '../fault/spec.js';
 import { pulseBytes, type Step, type WirePlan } from '../fault/wire-plan.js';
+import { AtRest } from './at-rest.js';
+import { endsQuietly, lastVisible, lastWritten } from './plan-ends.js';
 import { type Alarm, alarm, wheelMs } from './wheel.js';
 
 /**
@@ -30,8 +32,8 @@ export interface PlayHooks {
   beforeReset(): void;
   /** Our FIN is sent in the middle of the answer. */
   beforeFin(): void;
-  /** Nothing more is written, and the end is somebody else's: the bytes aren't needed any more. */
-  onRest?(): void;
+  /** Nothing more is written, and the end is somebody else's: the bytes aren't needed any more, and `resting` plays on. */
+  onRest?(resting: Playback): void;
   onEnd(end: PlayEnd): void;
   /** All pauses are so many times shorter. */
   readonly timeScale: number;
@@ -61,35 +63,10 @@ export function endingWith(hooks: PlayHooks, onEnd: PlayHooks['onEnd']): PlayHoo
     gate: (name, resume) => hooks.gate(name, resume),
     beforeReset: () => hooks.beforeReset(),
     beforeFin: () => hooks.beforeFin(),
-    onRest: () => hooks.onRest?.(),
+    onRest: (resting) => hooks.onRest?.(resting),
     onEnd,
     timeScale: hooks.timeScale,
   };
-}
-
-function isWrite(step: Step | undefined): boolean {
-  return step?.op === 'write';
-}
-
-function isWriteOrPulse(step: Step | undefined): boolean {
-  return step?.op === 'write' || step?.op === 'pulse';
-}
-
-function lastIndexOf(steps: readonly Step[], is: (step: Step | undefined) => boolean): number {
-  let index = steps.length - 1;
-  while (index >= 0 && !is(steps[index])) index--;
-  return index;
-}
-
-/** Whether the end is nothing that the client sees. */
-function endsQuietly(steps: readonly Step[]): boolean {
-  const teardown = steps.at(-1);
-  return teardown?.op === 'teardown' && (teardown.kind === 'keep_alive' || teardown.kind === 'eof');
-}
-
-/** The step before which the client has seen everything but the end. */
-function lastVisible(steps: readonly Step[]): number {
-  return endsQuietly(steps) ? lastIndexOf(steps, isWrite) : steps.length - 1;
 }
 
 export function play(socket: Socket, plan: WirePlan, hooks: PlayHooks): Playback {
@@ -103,6 +80,7 @@ class Player implements Playback {
   private readonly steps: readonly Step[];
   private bytes: Buffer;
   private readonly hooks: PlayHooks;
+  private readonly timeScale: number;
   private readonly last: number;
   private readonly lastWrite: number;
   private next = 0;
@@ -126,8 +104,9 @@ class Player implements Playback {
     this.steps = steps;
     this.bytes = bytes;
     this.hooks = hooks;
+    this.timeScale = hooks.timeScale;
     this.last = lastVisible(steps);
-    this.lastWrite = lastIndexOf(steps, isWriteOrPulse);
+    this.lastWrite = lastWritten(steps);
   }
 
   begin(): void {
@@ -231,7 +210,7 @@ class Player implements Playback {
 
   private pulse(step: Step & { op: 'pulse' }, done = 0): boolean {
     if (done >= step.times) return true;
-    this.clockMs += step.everyMs / this.hooks.timeScale;
+    this.clockMs += step.everyMs / this.timeScale;
     this.wait(() => {
       const again = (): void => {
         if (!this.ended && this.pulse(step, done + 1)) this.run();
@@ -266,7 +245,7 @@ class Player implements Playback {
       case 'write':
         return this.write(this.bytes.subarray(step.start, step.end), step.end - step.start);
       case 'wait': {
-        this.clockMs += step.ms / this.hooks.timeScale;
+        this.clockMs += step.ms / this.timeScale;
         if (this.clockMs <= wheelMs()) return true;
         this.wait(this.runner());
         return false;
@@ -319,8 +298,14 @@ class Player implements Playback {
   /** Until `clientEnded` or `abort`. A connection of thousands that wait so holds as little as it can. */
   private rest(): false {
     this.bytes = NO_BYTES;
-    if (!this.ended) this.hooks.onRest?.();
+    if (!this.ended) this.hooks.onRest?.(this.resting());
     return false;
+  }
+
+  /** What a client has still to take is counted here. */
+  private resting(): Playback {
+    const { hooks, reached, flushedBytes } = this;
+    return this.pendingWrites > 0 || reached?.op !== 'teardown' ? this : new AtRest(hooks, reached, flushedBytes);
   }
 
   /** close(2) with what the client sent unread, which the kernel makes a RST (RFC 2525, section 2.17). */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { type Counters, flushedOf, handleOf, type Kernel, type SocketProbe } from './counters.js';
 import { clientOf, type Endpoint, serverOf } from './endpoints.js';
-import type { Line, Rounds } from './rounds.js';
+import type { Line, Question, Rounds } from './rounds.js';
 import type { EvidenceLevel, Settled, Settler } from './settle.js';
 
 /**
@@ -126,10 +126,20 @@ class RecordedConnection implements ConnectionRecorder, SocketProbe {
     // What ends the connection from now on ends another exchange.
     this.current?.close();
     // Asked for at the first exchange: a socket that is gone doesn't know its peer any more.
-    this.client ??= clientOf(this.socket);
-    this.server ??= serverOf(this.socket);
-    this.current = new RecordedExchange(this, this.client, this.server);
+    this.ofClient();
+    this.ofServer();
+    this.current = new RecordedExchange(this);
     return this.current;
+  }
+
+  ofClient(): Endpoint {
+    this.client ??= clientOf(this.socket);
+    return this.client;
+  }
+
+  ofServer(): Endpoint {
+    this.server ??= serverOf(this.socket);
+    return this.server;
   }
 
   clientEnded(): void {
@@ -190,8 +200,6 @@ class RecordedConnection implements ConnectionRecorder, SocketProbe {
 
 class RecordedExchange implements ExchangeRecorder {
   private readonly connection: RecordedConnection;
-  private readonly client: Endpoint;
-  private readonly server: Endpoint;
   /** Bytes of the connection before the exchange's first. */
   private readonly base: number;
   private settled: Settled | undefined;
@@ -200,10 +208,8 @@ class RecordedExchange implements ExchangeRecorder {
   private tornDown = false;
   private ended: ConnectionEnd | undefined;
 
-  constructor(connection: RecordedConnection, client: Endpoint, server: Endpoint) {
+  constructor(connection: RecordedConnection) {
     this.connection = connection;
-    this.client = client;
-    this.server = server;
     this.base = connection.socket.bytesWritten;
     this.flushed = this.base;
   }
@@ -239,7 +245,7 @@ class RecordedExchange implements ExchangeRecorder {
     this.written = Math.max(this.written, connection.socket.bytesWritten - base);
     this.flushed = Math.max(this.flushedNow(), base + flushedBytes);
     if (this.tornDown) setImmediate(() => done(this.evidenceNow(false)));
-    else connection.line().ask(this.flushed, timeoutMs, (gone) => done(this.evidenceNow(gone)));
+    else connection.line().ask(new EvidenceQuestion(this, this.flushed, done), timeoutMs);
   }
 
   private flushedNow(): number {
@@ -256,13 +262,13 @@ class RecordedExchange implements ExchangeRecorder {
     return count === null || count === undefined ? null : Math.min(this.own(count), this.own(this.flushed));
   }
 
-  private evidenceNow(gone: boolean): ExchangeEvidence {
-    const { last, stale } = this.connection;
-    const { by, clientEndAtMs } = this.ended ?? this.connection.end();
-    const { written, flushed } = this;
+  evidenceNow(gone: boolean): ExchangeEvidence {
+    const { connection, written, flushed } = this;
+    const { last, stale } = connection;
+    const { by, clientEndAtMs } = this.ended ?? connection.end();
     return {
-      client: this.client,
-      server: this.server,
+      client: connection.ofClient(),
+      server: connection.ofServer(),
       connectionOffset: this.base,
       bytes: { written, flushed: this.own(flushed), acked: this.part(last?.acked), read: this.part(last?.read) },
       // What is known to have been read stays so, whatever became of the socket.
@@ -271,5 +277,25 @@ class RecordedExchange implements ExchangeRecorder {
       endedBy: by,
       clientEndAtMs,
     };
+  }
+}
+
+/** What became of an exchange's bytes, and who wants to know. */
+class EvidenceQuestion implements Question {
+  readonly target: number;
+  sinceMs = 0;
+  untilMs = 0;
+  after: Question | undefined;
+  private readonly exchange: RecordedExchange;
+  private readonly done: (seen: ExchangeEvidence) => void;
+
+  constructor(exchange: RecordedExchange, target: number, done: (seen: ExchangeEvidence) => void) {
+    this.exchange = exchange;
+    this.target = target;
+    this.done = done;
+  }
+
+  answered(gone: boolean): void {
+    this.done(this.exchange.evidenceNow(gone));
   }
 }

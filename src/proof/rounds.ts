@@ -12,23 +12,48 @@ export interface Rounds {
 }
 
 export interface Line {
-  /**
-   * Calls `done` once the client is known to have read `target` bytes of the connection (acknowledged them, where no
-   * more can be known), the socket is gone, or `timeoutMs` are over; never within this turn.
-   */
-  ask(target: number, timeoutMs: number, done: (gone: boolean) => void): void;
+  /** For at most `timeoutMs`. */
+  ask(question: Question, timeoutMs: number): void;
 }
 
-interface Question {
+/** One of a line, which is a chain of them: each exchange asks one, and nothing else is made for it. */
+export interface Question {
+  /** Bytes of the connection. */
   readonly target: number;
-  readonly sinceMs: number;
-  readonly untilMs: number;
-  done(gone: boolean): void;
+  /** The line's own, all three. */
+  sinceMs: number;
+  untilMs: number;
+  after: Question | undefined;
+  /**
+   * Called once the client is known to have read `target` bytes of the connection (acknowledged them, where no more can
+   * be known), the socket is gone, or the time is over; never within the turn in which it was asked.
+   */
+  answered(gone: boolean): void;
+}
+
+class Chain {
+  first: Question | undefined;
+  private last: Question | undefined;
+
+  add(question: Question): void {
+    question.after = undefined;
+    if (this.last) this.last.after = question;
+    else this.first = question;
+    this.last = question;
+  }
+
+  /** All of it, each with the next. */
+  take(): Question | undefined {
+    const { first } = this;
+    this.first = undefined;
+    this.last = undefined;
+    return first;
+  }
 }
 
 interface Asked {
   readonly probe: SocketProbe;
-  questions: readonly Question[];
+  readonly questions: Chain;
   dueMs: number;
   intervalMs: number;
 }
@@ -46,8 +71,6 @@ const REST = [
   { waitedMs: 100, times: 4 },
   { waitedMs: 400, times: 0.25 },
 ] as const;
-
-const NONE: readonly Question[] = [];
 
 export function rounds(): Rounds {
   let lines: Asked[] = [];
@@ -78,7 +101,7 @@ export function rounds(): Rounds {
         count++;
         ask(line);
       } else late.push(line);
-      oldestMs = Math.min(oldestMs, line.questions[0]?.sinceMs ?? startMs);
+      oldestMs = Math.min(oldestMs, line.questions.first?.sinceMs ?? startMs);
     }
     // Who was left is the first the next time.
     lines = [...late, ...lines];
@@ -98,35 +121,39 @@ export function rounds(): Rounds {
   function judge(line: Asked, counters: Counters | undefined): void {
     const nowMs = performance.now();
     const known = counters && (counters.read ?? counters.acked ?? counters.flushed);
-    const open: Question[] = [];
-    const over: Question[] = [];
-    for (const question of line.questions) {
-      const settled = known === undefined || known >= question.target || nowMs >= question.untilMs;
-      (settled ? over : open).push(question);
+    const over = new Chain();
+    let earliestMs = Number.POSITIVE_INFINITY;
+    for (let question = line.questions.take(), next: Question | undefined; question; question = next) {
+      next = question.after;
+      if (known === undefined || known >= question.target || nowMs >= question.untilMs) {
+        over.add(question);
+        continue;
+      }
+      line.questions.add(question);
+      earliestMs = Math.min(earliestMs, question.untilMs);
     }
-    line.questions = open.length > 0 ? open : NONE;
-    if (open.length > 0) {
-      const untilMs = open.reduce(
-        (earliest, question) => Math.min(earliest, question.untilMs),
-        Number.POSITIVE_INFINITY,
-      );
-      line.dueMs = Math.min(nowMs + line.intervalMs, untilMs);
+    if (line.questions.first) {
+      line.dueMs = Math.min(nowMs + line.intervalMs, earliestMs);
       line.intervalMs = Math.min(line.intervalMs * 2, LONGEST_INTERVAL_MS);
       lines.push(line);
       wake(line.dueMs);
     }
-    for (const question of over) question.done(counters === undefined);
+    for (let question = over.take(), next: Question | undefined; question; question = next) {
+      next = question.after;
+      question.answered(counters === undefined);
+    }
   }
 
   return {
     of: (probe) => {
-      const line: Asked = { probe, questions: NONE, dueMs: 0, intervalMs: FIRST_INTERVAL_MS };
+      const line: Asked = { probe, questions: new Chain(), dueMs: 0, intervalMs: FIRST_INTERVAL_MS };
       return {
-        ask: (target, timeoutMs, done) => {
+        ask: (question, timeoutMs) => {
           const nowMs = performance.now();
-          const waits = line.questions.length > 0;
-          // An array that is pushed to takes room for 17, and most lines have one question at a time.
-          line.questions = [...line.questions, { target, sinceMs: nowMs, untilMs: nowMs + timeoutMs, done }];
+          const waits = line.questions.first !== undefined;
+          question.sinceMs = nowMs;
+          question.untilMs = nowMs + timeoutMs;
+          line.questions.add(question);
           line.intervalMs = FIRST_INTERVAL_MS;
           line.dueMs = nowMs + FIRST_INTERVAL_MS;
           if (!waits) lines.push(line);

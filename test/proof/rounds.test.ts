@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Counters, SocketProbe } from '../../src/proof/counters.js';
-import { rounds } from '../../src/proof/rounds.js';
+import { type Line, rounds } from '../../src/proof/rounds.js';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -22,13 +22,17 @@ function probe(): SocketProbe & { read: number | undefined; asked: number } {
   return made;
 }
 
+function ask(line: Line, target: number, timeoutMs: number, answered: (gone: boolean) => void): void {
+  line.ask({ target, sinceMs: 0, untilMs: 0, after: undefined, answered }, timeoutMs);
+}
+
 describe('what became of the bytes of answers', () => {
   it('is asked once for all the exchanges of a connection, and never within the turn', () => {
     const client = probe();
     client.read = 300;
     const line = rounds().of(client);
     const done: [number, boolean][] = [];
-    for (const target of [100, 200, 300]) line.ask(target, 1000, (gone) => done.push([target, gone]));
+    for (const target of [100, 200, 300]) ask(line, target, 1000, (gone) => done.push([target, gone]));
     expect([client.asked, done]).toEqual([0, []]);
     vi.advanceTimersByTime(2);
     expect(client.asked).toBe(1);
@@ -44,7 +48,7 @@ describe('what became of the bytes of answers', () => {
     client.read = 150;
     const line = rounds().of(client);
     const done: number[] = [];
-    for (const target of [100, 200]) line.ask(target, 1000, () => done.push(target));
+    for (const target of [100, 200]) ask(line, target, 1000, () => done.push(target));
     vi.advanceTimersByTime(10);
     expect(done).toEqual([100]);
     client.read = 200;
@@ -59,9 +63,9 @@ describe('what became of the bytes of answers', () => {
     const [silent, gone] = [probe(), probe()];
     const both = rounds();
     const done: [string, boolean][] = [];
-    both.of(silent).ask(1, 500, (was) => done.push(['silent', was]));
+    ask(both.of(silent), 1, 500, (was) => done.push(['silent', was]));
     gone.read = undefined;
-    both.of(gone).ask(1, 500, (was) => done.push(['gone', was]));
+    ask(both.of(gone), 1, 500, (was) => done.push(['gone', was]));
     vi.advanceTimersByTime(20);
     expect(done).toEqual([['gone', true]]);
     vi.advanceTimersByTime(600);
@@ -76,9 +80,9 @@ describe('what became of the bytes of answers', () => {
     client.read = 500;
     const line = rounds().of(client);
     const done: number[] = [];
-    line.ask(100, 1000, () => {
+    ask(line, 100, 1000, () => {
       done.push(100);
-      line.ask(200, 1000, () => done.push(200));
+      ask(line, 200, 1000, () => done.push(200));
     });
     vi.advanceTimersByTime(50);
     expect(done).toEqual([100, 200]);
@@ -86,7 +90,7 @@ describe('what became of the bytes of answers', () => {
 
   it('waits for a source that answers later', async () => {
     const line = rounds().of({ look: async () => ({ flushed: 10, acked: 10, read: null }) });
-    const done = new Promise((resolve) => line.ask(10, 1000, resolve));
+    const done = new Promise((resolve) => ask(line, 10, 1000, resolve));
     await vi.advanceTimersByTimeAsync(5);
     expect(await done).toBe(false);
   });
