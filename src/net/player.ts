@@ -92,8 +92,8 @@ class Player implements Playback {
   /** Made once there is something to wait for, and then for all of it. */
   private pause: Alarm | undefined;
   private leaveGate: (() => void) | undefined;
-  /** Called once when the kernel has taken all that was written. */
-  private onFlushed: (() => void) | undefined;
+  /** What follows once when the kernel has taken all that was written. */
+  private onFlushed: (() => void) | 'next step' | undefined;
   /** Goes on with the next step; made once it is needed, which is once for each event of a paced answer. */
   private goOn: (() => void) | undefined;
   // Waits add up on this clock, not on the moments at which timers happen to fire: delays don't drift (measured: 19 ms a second).
@@ -146,12 +146,13 @@ class Player implements Playback {
     if (this.pendingWrites > 0 || failed) return;
     const resume = this.onFlushed;
     this.onFlushed = undefined;
-    resume?.();
+    if (resume === 'next step') this.run();
+    else resume?.();
   }
 
   /** Whether all is flushed already; otherwise `then` is called once it is, or the play goes on where there is none. */
   private flushedOr(then?: () => void): boolean {
-    if (this.pendingWrites > 0) this.onFlushed = then ?? this.runner();
+    if (this.pendingWrites > 0) this.onFlushed = then ?? 'next step';
     return this.pendingWrites === 0;
   }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Alarm, alarm } from '../../src/net/wheel.js';
+import { type Alarm, alarm, wheelMs } from '../../src/net/wheel.js';
 
 function waitUntil(atMs: number, act: () => void): Alarm {
   const made = alarm();
@@ -85,5 +85,67 @@ describe('waiting on the wheel', () => {
     expect(called).toBe(0);
     vi.advanceTimersByTime(2000);
     expect(called).toBe(1);
+  });
+
+  it('forgets what was set before, however far that is', () => {
+    for (const [firstMs, nextMs] of [
+      [5, 9],
+      [900, 5],
+      [5000, 7],
+      [7, 5000],
+    ] as const) {
+      const called: string[] = [];
+      const startMs = performance.now();
+      const one = waitUntil(startMs + firstMs, () => called.push('first'));
+      one.set(startMs + nextMs, () => called.push('next'));
+      vi.advanceTimersByTime(nextMs - 1);
+      expect(called).toEqual([]);
+      vi.advanceTimersByTime(10_000);
+      expect(called).toEqual(['next']);
+    }
+  });
+
+  it('may be cancelled, or set anew, by another that is due in the same millisecond', () => {
+    const called: string[] = [];
+    const startMs = performance.now();
+    const atMs = Math.ceil(startMs) + 5;
+    waitUntil(atMs, () => {
+      called.push('first');
+      second.cancel();
+      third.set(atMs + 5, () => called.push('third, later'));
+    });
+    const second = waitUntil(atMs, () => called.push('second'));
+    const third = waitUntil(atMs, () => called.push('third'));
+    waitUntil(atMs, () => called.push('last'));
+    vi.advanceTimersByTime(7);
+    expect(called).toEqual(['first', 'last']);
+    vi.advanceTimersByTime(7);
+    expect(called).toEqual(['first', 'last', 'third, later']);
+  });
+
+  it('serves the others where one throws', () => {
+    const called: string[] = [];
+    const atMs = Math.ceil(performance.now()) + 5;
+    waitUntil(atMs, () => {
+      throw new Error('one of many');
+    });
+    waitUntil(atMs, () => called.push('of the same millisecond'));
+    waitUntil(atMs + 3, () => called.push('later'));
+    expect(() => vi.advanceTimersByTime(20)).toThrow('one of many');
+    vi.advanceTimersByTime(20);
+    expect(called).toEqual(['of the same millisecond', 'later']);
+  });
+
+  it("tells the time of its turn, and the clock's where there is none", () => {
+    const told: [number, number][] = [];
+    const look = (): void => {
+      told.push([wheelMs(), performance.now()]);
+      vi.setSystemTime(Date.now() + 3);
+    };
+    const atMs = Math.ceil(performance.now()) + 5;
+    for (let n = 0; n < 3; n++) waitUntil(atMs, look);
+    vi.advanceTimersByTime(10);
+    expect(new Set(told.map(([turnMs]) => turnMs)).size).toBe(1);
+    expect(wheelMs()).toBe(performance.now());
   });
 });
