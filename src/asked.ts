@@ -50,9 +50,9 @@ export function askedReader({ laneBy, laneIgnore, catalogue }: ResolvedOptions):
   const meanings = meaningsOf(catalogue);
   return {
     laneFor: ({ connection, head, body }) => {
+      if (laneBy.kind === 'none') return DEFAULT_LANE;
       const known = isEarly(laneBy) || (head && (laneBy.kind !== 'body' || body));
       if (!known) return undefined;
-      if (laneBy.kind === 'none') return DEFAULT_LANE;
       const { path = '', target = '', headers = {} } = head ?? {};
       return laneOf(laneBy, { connection, path, target, headers, text: body?.toString('utf8') ?? '' }, laneIgnore);
     },

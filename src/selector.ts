@@ -4,7 +4,7 @@ import { DEFAULT_LANE } from './fault/lanes.js';
 import { draw } from './fault/random.js';
 import { type FoundRule, type KeyUse, type RuleList, ruleList } from './fault/rule-list.js';
 import type { RuleSpec } from './fault/rules.js';
-import { type Named, RANDOM, type Selection, select } from './fault/script.js';
+import { type Named, RANDOM, type Selection, select, tellsEarly } from './fault/script.js';
 import { isDue, type Stage } from './fault/stage.js';
 import type { Later } from './later.js';
 import type { ResolvedOptions } from './options.js';
@@ -81,7 +81,16 @@ export interface Cursor {
   readonly position: number;
 }
 
+/** A lane that is being walked: an object for each lane instead of each request. */
+interface Walked extends Cursor {
+  attempts: number;
+  position: number;
+}
+
 type Pick = OwnFault | FoundRule | { readonly kind: 'script' } | { readonly kind: 'unsure' } | Unknown;
+
+const BY_SCRIPT: Pick = { kind: 'script' };
+const BEGUN: Cursor = { attempts: 0, position: 0 };
 
 /** What a selection is made of: who chose, and of a rule what the ledger says of it. */
 export type Picked =
@@ -116,33 +125,49 @@ export function selectionOf({ script, lanes }: Scripts, picked: Picked, lane: st
 }
 
 export function selectorOf(options: ResolvedOptions): Selector {
-  const { script, maxLanes } = options;
+  const { script, lanes, maxLanes } = options;
   const { laneFor, factsOf, ownFault } = askedReader(options);
   const rules = ruleList(script.seed);
   for (const { spec, named, later } of options.rules) rules.add(spec, named, later);
   let droppedLanes = 0;
   let generation = 1;
-  const cursors = new LRUCache<string, Cursor>({
+  const cursors = new LRUCache<string, Walked>({
     max: maxLanes,
     dispose: (_, __, reason) => {
       if (reason === 'evict') droppedLanes++;
     },
   });
+  /** The lane that was taken from last, which is the newest of `cursors`: mostly it is the next one, too. */
+  let lastLane: string | undefined;
+  let lastCursor: Walked | undefined;
+
+  const scripts = [script, ...lanes.values()];
+  const told = {
+    accept: scripts.some((one) => tellsEarly(one, 'accept')),
+    head: scripts.some((one) => tellsEarly(one, 'head')),
+  };
 
   /** Looking keeps no lane: one that nothing is taken from must not push out another. */
   function cursorOf(lane: string): Cursor {
-    return cursors.peek(lane) ?? { attempts: 0, position: 0 };
+    if (lane === lastLane && lastCursor) return lastCursor;
+    return cursors.peek(lane) ?? BEGUN;
   }
 
   function pick(asked: Asked, lane: string, attempt: number): Pick {
     const own = ownFault(asked);
     if (own) return own;
-    if (rules.rules.length === 0) return { kind: 'script' };
+    if (rules.rules.length === 0) return BY_SCRIPT;
     const found = rules.find({ facts: factsOf(asked, lane), whole: asked.body !== undefined, lane, attempt });
-    return found.kind === 'none' ? { kind: 'script' } : found;
+    return found.kind === 'none' ? BY_SCRIPT : found;
+  }
+
+  /** Whether anything can be due before there is a request: mostly nothing can, and each request asks twice. */
+  function mayAct(stage: EarlyStage, asked: Asked): boolean {
+    return told[stage] || rules.rules.length > 0 || ownFault(asked) !== undefined;
   }
 
   function at(stage: EarlyStage, asked: Asked): Chosen | undefined {
+    if (!mayAct(stage, asked)) return undefined;
     const known = laneFor(asked);
     const lane = known ?? DEFAULT_LANE;
     const cursor = cursorOf(lane);
@@ -152,13 +177,28 @@ export function selectorOf(options: ResolvedOptions): Selector {
     if (picked.kind === 'script' && known === undefined) return undefined;
     const selection = selectionOf(options, picked, lane, cursor);
     if (selection.kind !== 'behavior' || !isDue(selection.fault, stage)) return undefined;
-    take(lane, cursor, picked);
+    take(lane, picked);
     return selection;
   }
 
-  function take(lane: string, { attempts, position }: Cursor, picked: Pick): void {
+  function take(lane: string, picked: Pick): void {
     if (picked.kind === 'rule') rules.take(picked);
-    cursors.set(lane, { attempts: attempts + 1, position: picked.kind === 'script' ? position + 1 : position });
+    const cursor = taken(lane);
+    cursor.attempts++;
+    if (picked.kind === 'script') cursor.position++;
+  }
+
+  /** The cursor of a lane, which is the newest now. */
+  function taken(lane: string): Walked {
+    if (lane === lastLane && lastCursor) return lastCursor;
+    let cursor = cursors.get(lane);
+    if (!cursor) {
+      cursor = { attempts: 0, position: 0 };
+      cursors.set(lane, cursor);
+    }
+    lastLane = lane;
+    lastCursor = cursor;
+    return cursor;
   }
 
   function request(asked: Asked): Selection | Unknown {
@@ -168,7 +208,7 @@ export function selectorOf(options: ResolvedOptions): Selector {
     if (picked.kind === 'unknown') return picked;
     if (picked.kind === 'unsure') throw new Error('a whole request leaves no rule unsure');
     const selection = selectionOf(options, picked, lane, cursor);
-    take(lane, cursor, picked);
+    take(lane, picked);
     return selection;
   }
 
@@ -181,6 +221,8 @@ export function selectorOf(options: ResolvedOptions): Selector {
     },
     reset: () => {
       cursors.clear();
+      lastLane = undefined;
+      lastCursor = undefined;
       return ++generation;
     },
     get generation() {

@@ -2,7 +2,7 @@ import type { Catalogue, RandomWeights } from './catalogue.js';
 import { draw, type Share } from './random.js';
 import type { KeyUse } from './rule-list.js';
 import type { FaultSpec } from './spec.js';
-import { isPlayed } from './stage.js';
+import { isDue, isPlayed, type Stage } from './stage.js';
 
 /**
  * The script: which fault each attempt gets. A pure function of the attempt's number; the only state is the count of
@@ -108,4 +108,11 @@ export function select(script: Script, lane: string, attempt: number, position =
 /** The first attempt of a lane that gets `named`, where there is no script and no request. */
 export function onlyAttempt({ name, fault }: Named, lane: string): Selection & { readonly kind: 'behavior' } {
   return { kind: 'behavior', lane, attempt: 1, scripted: name, behavior: name, fault, source: 'script', windows: [] };
+}
+
+/** Whether a script can ever tell a fault that acts at a stage before the request. */
+export function tellsEarly({ entries, shares }: Script, stage: Stage): boolean {
+  return entries.some(({ named }) =>
+    named ? isDue(named.fault, stage) : shares.some(({ value }) => isDue(value.fault, stage)),
+  );
 }

@@ -9,7 +9,9 @@ export type Stage = (typeof STAGES)[number];
 
 function stageOf(fault: FaultSpec): Stage {
   if (requestBytesOf(fault) !== undefined) return 'accept';
-  const { read = 'all', continue: interim = 'send' } = fault.request ?? {};
+  const { request } = fault;
+  if (!request) return 'request';
+  const { read = 'all', continue: interim = 'send' } = request;
   return read === 'head' || interim !== 'send' ? 'head' : 'request';
 }
 
@@ -25,8 +27,11 @@ export function isPlayed({ listen }: FaultSpec): boolean {
 
 /** How many bytes of the request a fault reads before it acts; `undefined`: it looks at the request. */
 export function requestBytesOf({ cut }: FaultSpec): number | undefined {
-  if (cut?.at === 'accept') return 0;
-  const bytes = /^request:(\d+)$/.exec(cut?.at ?? '')?.[1];
+  if (cut?.at === undefined) return undefined;
+  if (cut.at === 'accept') return 0;
+  // Each request asks a few times, and a pattern that is tried makes objects.
+  if (!cut.at.startsWith('request:')) return undefined;
+  const bytes = /^request:(\d+)$/.exec(cut.at)?.[1];
   return bytes === undefined ? undefined : Number(bytes);
 }
 

@@ -16,7 +16,7 @@ const PREFIX = /^\/fault\/([^/]+)(?=\/)/;
 export function askedFault({ target, path, headers }: RequestHead): AskedFault | undefined {
   const at = target.indexOf('?');
   const query = at < 0 ? null : new URLSearchParams(target.slice(at + 1)).get('fault');
-  const text = query === null ? decoded(PREFIX.exec(path)?.[1]) : withPlus(query);
+  const text = query === null ? prefixed(path) : withPlus(query);
   if (text !== undefined) return { source: 'query', text };
   const header = headers[FAULT_HEADER];
   return header === undefined ? undefined : { source: 'header', text: header };
@@ -27,7 +27,8 @@ function withPlus(text: string): string {
   return text.trimStart().startsWith('{') ? text : text.replaceAll(' ', '+');
 }
 
-function decoded(text: string | undefined): string | undefined {
+function prefixed(path: string): string | undefined {
+  const text = path.startsWith('/fault/') ? PREFIX.exec(path)?.[1] : undefined;
   if (text === undefined) return undefined;
   try {
     return decodeURIComponent(text);

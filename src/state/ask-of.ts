@@ -123,10 +123,3 @@ function dueFrom(from: number, span: number, isDueAt: (number: number) => boolea
 function isNamedDue(named: Named | undefined, stage: Stage): boolean {
   return named !== undefined && isDue(named.fault, stage);
 }
-
-/** Whether a script can ever tell a fault that acts at a stage before the request. */
-export function tellsEarly({ entries, shares }: Script, stage: Stage): boolean {
-  return entries.some(({ named }) =>
-    named ? isDue(named.fault, stage) : shares.some(({ value }) => isDue(value.fault, stage)),
-  );
-}

@@ -3,7 +3,7 @@ import { type Asked, askedReader, type Unknown } from '../asked.js';
 import { messageOf } from '../errors.js';
 import { DEFAULT_LANE } from '../fault/lanes.js';
 import type { RuleSpec } from '../fault/rules.js';
-import type { Selection } from '../fault/script.js';
+import { type Selection, tellsEarly } from '../fault/script.js';
 import { isDue, type Stage } from '../fault/stage.js';
 import type { NamedRule, ResolvedOptions } from '../options.js';
 import { namedRule } from '../resolve-script.js';
@@ -18,7 +18,7 @@ import {
   selectionOf,
 } from '../selector.js';
 import { type RuleBook, type SharedState, StateAway, type Taken } from './ask.js';
-import { type Asking, askOf, type KnownBook, type KnownRule, tellsEarly } from './ask-of.js';
+import { type Asking, askOf, type KnownBook, type KnownRule } from './ask-of.js';
 import { memoryState } from './memory-state.js';
 
 /**
