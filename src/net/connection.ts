@@ -94,8 +94,12 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
       this.linger?.heard();
       return;
     }
-    const free = !this.playback && !this.deciding && this.queue.length === 0;
-    if (this.reader?.take(bytes, free)) this.next();
+    if (this.reader?.take(bytes, this.isFree())) this.next();
+  }
+
+  /** Whether nothing is going on. */
+  private isFree(): boolean {
+    return !this.playback && !this.deciding && this.queue.length === 0;
   }
 
   clientEnd(): void {
@@ -127,17 +131,22 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
   begun(read: number): Later<boolean> {
     if (this.idle?.onRequest()) return true;
     const early = this.handler?.early();
-    return early instanceof Promise
-      ? early.then((job) => this.beginEarly(job, read))
-      : early !== undefined && this.beginEarly(early, read);
+    return early instanceof Promise ? this.begunLater(early, read) : this.beginEarly(early, read);
+  }
+
+  /** In a function of its own, as below: what a closure holds is made room for each time that the function around it is called. */
+  private begunLater(early: Promise<EarlyJob | undefined>, read: number): Promise<boolean> {
+    return early.then((job) => this.beginEarly(job, read));
   }
 
   head(head: RequestHead): Later<HeadDecision> {
     return this.handler?.head(head) ?? 'read';
   }
 
-  request(request: Request): void {
-    this.enqueue({ kind: 'request', request });
+  request(request: Request, alone: boolean): void {
+    // Most requests wait for nobody, and need no place in a queue.
+    if (alone && this.isFree() && !this.socket.destroyed) this.answer(request);
+    else this.enqueue({ kind: 'request', request });
   }
 
   unread(job: Job): void {
@@ -182,9 +191,9 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
   }
 
   private dequeue(): Queued | undefined {
-    const [item, ...others] = this.queue;
-    this.queue = others.length === 0 ? NONE : others;
-    return item;
+    const { queue } = this;
+    if (queue.length > 0) this.queue = queue.length === 1 ? NONE : queue.slice(1);
+    return queue[0];
   }
 
   private next(): void {
@@ -215,17 +224,17 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
 
   private answer(request: Request): void {
     const job = this.handler?.request(request);
-    if (!job) return;
-    if (!(job instanceof Promise)) {
-      this.start(job, request.keepAlive);
-      return;
-    }
+    if (job instanceof Promise) this.answerLater(job, request.keepAlive);
+    else if (job) this.start(job, request.keepAlive);
+  }
+
+  private answerLater(job: Promise<Job>, keepAlive: boolean): void {
     this.deciding = true;
     this.idle?.stop();
     void job.then((later) => {
       this.deciding = false;
       if (this.socket.destroyed) this.abandon(later, this.goneBy, 0);
-      else this.start(later, request.keepAlive);
+      else this.start(later, keepAlive);
     });
   }
 

@@ -16,8 +16,8 @@ export interface ReaderEvents {
   /** Whether the first bytes of a request, so many, are the last that are looked at here. */
   begun(bytes: number): Later<boolean>;
   head(head: RequestHead): Later<HeadDecision>;
-  /** A whole request has come. */
-  request(request: Request): void;
+  /** A whole request has come. `alone`: nothing came with it, so it can be answered at once where nothing else is. */
+  request(request: Request, alone: boolean): void;
   /** A request is answered with what follows its head unread. */
   unread(job: Job): void;
   bad(bad: BadRequest): void;
@@ -32,7 +32,7 @@ const CUT_SHORT: BadRequest = { status: 400, reason: 'the connection ended insid
 
 /** Blank lines begin no request (RFC 9112, section 2.2). */
 function isBlank(bytes: Buffer): boolean {
-  for (const byte of bytes) if (byte !== 0x0d && byte !== 0x0a) return false;
+  for (let n = 0; n < bytes.length; n++) if (bytes[n] !== 0x0d && bytes[n] !== 0x0a) return false;
   return true;
 }
 
@@ -73,7 +73,7 @@ export class RequestReader {
       }
       if (begun) return false;
     }
-    this.parse(bytes);
+    this.parse(bytes, true);
     return true;
   }
 
@@ -118,25 +118,30 @@ export class RequestReader {
   /** Bytes that were held. */
   private more(bytes: Buffer): void {
     if (this.held) this.held.push(bytes);
-    else if (!this.on.isOver() && !this.socket.destroyed) this.parse(bytes);
+    else if (!this.on.isOver() && !this.socket.destroyed) this.parse(bytes, false);
   }
 
-  private parse(bytes: Buffer): void {
+  /** `last`: nothing more is there to be parsed. */
+  private parse(bytes: Buffer, last: boolean): void {
     const { heads } = this.deps;
     const known = this.parser || this.decision !== undefined ? undefined : heads.request(bytes);
     if (known) {
-      if (this.decide(known)) this.whole(known);
+      if (this.decide(known)) this.whole(known, last);
       // Decided later: then it is looked at once more.
       else this.held?.unshift(bytes);
-      return;
-    }
+    } else this.parseAfresh(bytes);
+  }
+
+  /** Not where heads are known: what its functions hold is made room for each time that it is called (100 bytes, measured). */
+  private parseAfresh(bytes: Buffer): void {
+    const { heads } = this.deps;
     const fresh = !this.parser;
     let last: Request | undefined;
     this.parser ??= requestParser(this.deps.limits, {
       onHead: (head) => this.decide(head),
       onRequest: (request) => {
         last = request;
-        this.whole(request);
+        this.whole(request, false);
       },
       onBad: (bad) => this.on.bad(bad),
     });
@@ -156,10 +161,10 @@ export class RequestReader {
     this.stop();
   }
 
-  private whole(request: Request): void {
+  private whole(request: Request, alone: boolean): void {
     this.continueWanted = false;
     this.disarm();
-    this.on.request(request);
+    this.on.request(request, alone);
   }
 
   /** Whether the parser shall go on. */
@@ -167,19 +172,23 @@ export class RequestReader {
     const decided = this.decision ?? this.on.head(head);
     this.decision = undefined;
     if (decided instanceof Promise) {
-      this.hold(
-        decided.then((later) => {
-          this.decision = later;
-          if (typeof later === 'object' && (this.on.isOver() || this.socket.destroyed)) this.on.late(later);
-          return false;
-        }),
-      );
+      this.holdUntil(decided);
       return false;
     }
     if (decided === 'read') this.continueWanted = head.expectsContinue;
     if (typeof decided === 'string') return true;
     this.on.unread(decided);
     return false;
+  }
+
+  private holdUntil(decided: Promise<HeadDecision>): void {
+    this.hold(
+      decided.then((later) => {
+        this.decision = later;
+        if (typeof later === 'object' && (this.on.isOver() || this.socket.destroyed)) this.on.late(later);
+        return false;
+      }),
+    );
   }
 
   private arm(): void {
@@ -198,6 +207,7 @@ export class RequestReader {
   }
 
   private disarm(): void {
+    if (this.timer === undefined) return;
     clearTimeout(this.timer);
     this.timer = undefined;
   }
