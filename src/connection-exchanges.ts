@@ -70,7 +70,12 @@ export class ConnectionExchanges implements Handler {
 
   early(): Later<EarlyJob | undefined> {
     const chosen = this.shared.chooser.at('accept', { connection: this.connection });
-    return chosen instanceof Promise ? chosen.then((choice) => this.accepted(choice)) : this.accepted(chosen);
+    return chosen instanceof Promise ? this.acceptedLater(chosen) : this.accepted(chosen);
+  }
+
+  /** In a function of its own, as below: what a closure holds is made room for each time that the function around it is called. */
+  private acceptedLater(chosen: Promise<Choice<Chosen> | Away | undefined>): Promise<EarlyJob | undefined> {
+    return chosen.then((choice) => this.accepted(choice));
   }
 
   head(head: RequestHead): Later<HeadDecision> {
@@ -85,15 +90,23 @@ export class ConnectionExchanges implements Handler {
     if (shared.replay?.lacks(protocol) !== undefined) return 'read';
     const chosen = shared.chooser.at('head', { connection, head, protocol });
     return chosen instanceof Promise
-      ? chosen.then((choice) => this.headDecision(choice, number, head, protocol))
+      ? this.headDecisionLater(chosen, number, head, protocol)
       : this.headDecision(chosen, number, head, protocol);
+  }
+
+  private headDecisionLater(
+    chosen: Promise<Choice<Chosen> | Away | undefined>,
+    number: number,
+    head: RequestHead,
+    protocol: Protocol,
+  ): Promise<HeadDecision> {
+    return chosen.then((choice) => this.headDecision(choice, number, head, protocol));
   }
 
   request(request: Request): Later<Job> {
     const { shared, connection } = this;
     this.answered++;
-    const kept = this.reserved?.get(this.answered);
-    this.reserved?.delete(this.answered);
+    const kept = this.takeReserved(this.answered);
     if (shared.control && isControlPath(request.path)) return shared.control(request, this.client.remoteAddress);
     const routed = route(request, shared.options);
     if (routed.kind !== 'turn') return shared.beside(routed, request);
@@ -102,9 +115,11 @@ export class ConnectionExchanges implements Handler {
     if (lacking !== undefined) return shared.ownBeside(notRecorded(lacking), request);
     const asked: Asked = { head: request, request, protocol, body: json };
     const chosen = kept ?? shared.chooser.request({ connection, head: request, protocol, body: request.body, json });
-    return chosen instanceof Promise
-      ? chosen.then((choice) => this.turn(choice, asked, request))
-      : this.turn(chosen, asked, request);
+    return chosen instanceof Promise ? this.turnLater(chosen, asked, request) : this.turn(chosen, asked, request);
+  }
+
+  private turnLater(chosen: Promise<Choice | Unknown | Away>, asked: Asked, request: Request): Promise<Job> {
+    return chosen.then((choice) => this.turn(choice, asked, request));
   }
 
   private accepted(choice: Choice<Chosen> | Away | undefined): EarlyJob | undefined {
@@ -152,6 +167,14 @@ export class ConnectionExchanges implements Handler {
       default:
         return choice satisfies never;
     }
+  }
+
+  private takeReserved(request: number): Choice | Away | undefined {
+    const { reserved } = this;
+    if (!reserved || reserved.size === 0) return undefined;
+    const kept = reserved.get(request);
+    reserved.delete(request);
+    return kept;
   }
 
   private reserve(request: number, choice: Choice | Away): void {
