@@ -22,7 +22,11 @@ export function draw<T>(seed: number, lane: string, attempt: number, shares: rea
   return shares.at(-1)?.value;
 }
 
+/** What the seed texts of a lane begin with, of the one that was asked for last: mostly it is the next one, too. */
+let lastBegun = { seed: Number.NaN, lane: '', text: '' };
+
 /** The seed text of one attempt. alea doesn't tell 1 from "1", so it is always text. */
 export function drawSeed(seed: number, lane: string, attempt: number): string {
-  return `${seed}/${lane}/${attempt}`;
+  if (lastBegun.seed !== seed || lastBegun.lane !== lane) lastBegun = { seed, lane, text: `${seed}/${lane}/` };
+  return lastBegun.text + attempt;
 }

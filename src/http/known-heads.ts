@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { remembered } from '../known-bytes.js';
 import { headOf, type Request, type RequestHead, requestOf } from './request.js';
 
 /**
@@ -6,7 +7,7 @@ import { headOf, type Request, type RequestHead, requestOf } from './request.js'
  * a request with a known head costs a look-up instead of a parse (1 instead of 13 µs).
  */
 export interface KnownHeads {
-  /** The request, where `bytes` are exactly one, with a head that is known. */
+  /** The request, where `bytes` are exactly one, with a head that is known; the same one for bytes that came before. */
   request(bytes: Buffer): Request | undefined;
   /** Remembers the head of `request`, which was read out of `bytes` and nothing else. */
   learn(bytes: Buffer, request: Request): void;
@@ -62,10 +63,19 @@ export function knownHeads(keepRaw: boolean): KnownHeads {
     return at < 0 || at > MAX_HEAD_BYTES ? 0 : at + HEAD_END.length;
   }
 
+  function read(bytes: Buffer): Request | undefined {
+    const { head, bytes: headOnly } = recentOf(bytes) ?? {};
+    return head && headOnly && requestOf(head, bytes.subarray(headOnly.length), keepRaw ? bytes : undefined);
+  }
+
+  /** The same bytes give the same request, which keeps 200 bytes less for each (measured), and its body once. */
+  const whole = remembered(read, (bytes) => read(Buffer.from(bytes)));
+
   return {
     request: (bytes) => {
+      // Of what isn't known nothing is remembered: it may be the beginning of something long.
       const found = recentOf(bytes) ?? lookedUp(bytes);
-      return found && requestOf(found.head, bytes.subarray(found.bytes.length), keepRaw ? bytes : undefined);
+      return found && whole(bytes);
     },
     learn: (bytes, request) => {
       const { headers, expectsContinue, body } = request;
