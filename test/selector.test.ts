@@ -284,4 +284,66 @@ describe('faults that act before there is a request', () => {
     expect(choose(selector, { headers: { 'x-wirefault': 'nothing' } })).toBe('unknown');
     expect(choose(selector)).toBe('script: empty');
   });
+
+  const HEAD = { request: { read: 'head' } } as const;
+
+  it.each([
+    ['a word behind others', { sequence: ['empty', 'rst@accept'] }, ['none', 'none', 'request', 'rst@accept']],
+    [
+      'random',
+      { sequence: ['random'], behaviors: { own: { fault: HEAD } }, randomWeights: { own: 1 } },
+      ['none', 'own'],
+    ],
+    [
+      'the script of another lane',
+      { lanes: { other: { sequence: ['rst@accept'] } }, sequence: [HEAD] },
+      ['none', 'fault'],
+    ],
+    [
+      'the last word, repeated',
+      { sequence: ['empty', HEAD], repeatLast: true },
+      ['none', 'none', 'request', 'none', 'fault'],
+    ],
+    ['no word', { sequence: ['empty'] }, ['none', 'none', 'request', 'none', 'none']],
+  ] as const)('are looked for where %s may be one', (_, options, expected) => {
+    const selector = selecting(options);
+    const told: string[] = [];
+    const take = (look: () => ReturnType<typeof accepted>): boolean => {
+      const found = look();
+      told.push(found?.behavior ?? 'none');
+      return found !== undefined;
+    };
+    while (told.length < expected.length) {
+      if (take(() => accepted(selector)) || take(() => atHead(selector))) continue;
+      selector.request(asking());
+      told.push('request');
+    }
+    expect(told.slice(0, expected.length)).toEqual(expected);
+  });
+});
+
+describe('a lane that is walked on and on', () => {
+  it('keeps its place among others, and its count', () => {
+    const options = { laneBy: 'header:x-lane', maxLanes: 3, sequence: ['empty'], repeatLast: true } as const;
+    const selector = selecting(options);
+    // What a list of the lanes in the order of their last use gives.
+    let used: { lane: string; attempts: number }[] = [];
+    const lanes = [...'aabacaaddbbbaecccaab'];
+    for (const lane of [...lanes, ...lanes.toReversed()]) {
+      const attempts = (used.find((one) => one.lane === lane)?.attempts ?? 0) + 1;
+      used = [...used.filter((one) => one.lane !== lane), { lane, attempts }].slice(-3);
+      expect(selector.request(asking({ headers: { 'x-lane': lane } }))).toMatchObject({ lane, attempt: attempts });
+    }
+  });
+
+  it('begins anew with the scripts', () => {
+    const selector = selecting({ sequence: ['empty', 'refusal'] });
+    expect([choose(selector), choose(selector)]).toEqual(['script: empty', 'script: refusal']);
+    selector.reset();
+    expect([choose(selector), choose(selector), choose(selector)]).toEqual([
+      'script: empty',
+      'script: refusal',
+      'exhausted',
+    ]);
+  });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Gauges, metricsOf } from '../../src/control/metrics.js';
 import type { ServerEvent } from '../../src/events.js';
+import { exchangeListener } from '../../src/server-parts.js';
 import { readMetrics, seriesValue } from '../support/prometheus.js';
 
 const NOW: Gauges = { openConnections: 0, rules: 0, waitingAtGates: 0, droppedRequests: 0, droppedLanes: 0 };
@@ -60,6 +61,36 @@ describe('metrics', () => {
     const families = readMetrics(await metrics.text(NOW));
     const count = (kind: string) => seriesValue(families, 'wirefault_requests_total', { kind });
     expect(['scripted', 'auxiliary', 'control', 'rejected'].map(count)).toEqual([2, 1, 1, 1]);
+  });
+
+  it('count exchanges whose events nobody listens to, and those that somebody does', async () => {
+    const metrics = metricsOf();
+    const events: ServerEvent[] = [];
+    const record = {
+      attempt: 3,
+      scriptBehavior: 'random',
+      behavior: 'F2',
+      path: '/v1',
+      headers: {},
+      body: {},
+      chunksSent: 2,
+      outcome: undefined,
+    };
+    for (const onEvent of [undefined, (event: ServerEvent) => events.push(event)]) {
+      const listener = exchangeListener(metrics, onEvent);
+      listener.onRequest(record);
+      listener.onResult(record, 'reset', undefined);
+      listener.onResult(record, 'upstream_closed', 'it closed');
+    }
+    const families = readMetrics(await metrics.text(NOW));
+    expect(seriesValue(families, 'wirefault_requests_total', { kind: 'scripted' })).toBe(2);
+    expect(seriesValue(families, 'wirefault_exchanges_total', { behavior: 'F2', outcome: 'reset' })).toBe(2);
+    const told = { attempt: 3, scriptBehavior: 'random', behavior: 'F2', path: '/v1' };
+    expect(events).toStrictEqual([
+      { type: 'request', ...told },
+      { type: 'result', ...told, outcome: 'reset', chunksSent: 2 },
+      { type: 'result', ...told, outcome: 'upstream_closed', chunksSent: 2, reason: 'it closed' },
+    ]);
   });
 
   it('sum the bytes of the ledgers by level; what is not known is no number', async () => {

@@ -50,6 +50,41 @@ describe('a known head', () => {
       expect(heads.request(post('Content-Length: 2', body))).toBeUndefined();
   });
 
+  it('gives one request for the same bytes, which outlives the memory that they came in', () => {
+    for (const keepRaw of [true, false]) {
+      const heads = knownHeads(keepRaw);
+      const bytes = post('Content-Length: 3', '{ }');
+      const other = post('Content-Length: 3', '[1]');
+      const request = parsed(bytes);
+      if (!request) throw new Error('no request');
+      heads.learn(bytes, request);
+      const [, shared, again] = [1, 2, 3].map(() => {
+        const memory = Buffer.from(bytes);
+        const found = heads.request(memory);
+        expect(found?.body.toString()).toBe('{ }');
+        return { found, memory };
+      });
+      expect(again?.found).toBe(shared?.found);
+      shared?.memory.fill('x');
+      for (let n = 0; n < 3; n++) {
+        expect(heads.request(other)?.body.toString()).toBe('[1]');
+        expect(heads.request(Buffer.from(bytes))).toEqual({ ...request, raw: keepRaw ? bytes : undefined });
+      }
+    }
+  });
+
+  it('is known among more heads of one length than are compared', () => {
+    const heads = knownHeads(false);
+    const all = Array.from({ length: 20 }, (_, n) => post(`X-Number: ${100 + n}\r\nContent-Length: 2`, '{}'));
+    for (const bytes of all) {
+      const request = parsed(bytes);
+      if (request) heads.learn(bytes, request);
+    }
+    for (const bytes of [...all, ...all.toReversed(), ...all]) {
+      expect(heads.request(bytes)).toEqual({ ...parsed(bytes), raw: undefined });
+    }
+  });
+
   it('is none that was not read alone and whole, or that waits for a 100, or whose body has no fixed length', () => {
     for (const bytes of [
       Buffer.concat([post('Content-Length: 2', '{}'), post('Content-Length: 2', '{}')]),
