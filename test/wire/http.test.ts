@@ -92,6 +92,36 @@ describe('one connection, many requests', () => {
     expect(order).toEqual([1, 2, 3, 4].flatMap((n) => [`request ${n}`, `result ${n}`]));
   });
 
+  it('answers requests with one head in their order, alone, several at once, and behind one that goes on', async () => {
+    const server = await serve({
+      sequence: [...Array(7).fill('success'), 'slow_success', 'success'],
+      repeatLast: true,
+    });
+    const client = witness(server.port);
+    const models: string[] = [];
+    const next = (model: string): string => {
+      models.push(model);
+      return ask({ model });
+    };
+    for (const model of ['a', 'b', 'b', 'b']) {
+      client.send(next(model));
+      await answers(client, models.length);
+    }
+    client.send(next('c') + next('d') + next('b'));
+    await answers(client, models.length);
+    client.send(next('e'));
+    await server.event((event) => event.type === 'request' && event.attempt === 8);
+    client.send(next('f'));
+    const all = await answers(client, models.length);
+    expect(all.map(json)).toEqual(models.map((model) => expect.objectContaining({ model })));
+    const bodies = server.requests.map(({ body }) => body);
+    expect(bodies).toEqual(models.map((model) => ({ model })));
+    // What came before is there once.
+    const [, , second, third, , , last] = bodies;
+    expect([third, last]).toEqual([second, second]);
+    expect(third === second && last === second && Object.isFrozen(second)).toBe(true);
+  });
+
   it('answers more pipelined requests than it reads ahead', async () => {
     const server = await serve();
     const client = witness(server.port);
