@@ -1,5 +1,5 @@
-import type { Asked } from '../../src/asked.js';
-import type { Named } from '../../src/fault/script.js';
+import type { Asked, Unknown } from '../../src/asked.js';
+import type { Named, Selection } from '../../src/fault/script.js';
 import type { RequestHead } from '../../src/http/request.js';
 import type { GivenOptions } from '../../src/options.js';
 import { resolveOptions } from '../../src/resolve-options.js';
@@ -43,4 +43,22 @@ export function headOf({ target = '/v1/chat/completions', headers = {} }: Asking
 export function asking(asking: Asking = {}): Asked {
   const { body: json = {}, connection = 1, protocol = 'openai-chat' } = asking;
   return { connection, head: headOf(asking), protocol, body: Buffer.from(JSON.stringify(json)), json };
+}
+
+/** What was chosen, and by whom. */
+export function told(selection: Selection | Unknown): string {
+  switch (selection.kind) {
+    case 'behavior':
+      return `${selection.source}: ${selection.behavior}`;
+    case 'exhausted':
+      return 'exhausted';
+    case 'unknown':
+      return 'unknown';
+    default:
+      return selection satisfies never;
+  }
+}
+
+export function choose(selector: Selecting, asked: Asking = {}): string {
+  return told(selector.request(asking(asked)));
 }
