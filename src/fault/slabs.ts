@@ -15,10 +15,6 @@ export interface Leased {
   readonly lease: Lease;
 }
 
-export interface LeasedText extends Lease {
-  text(): string;
-}
-
 /** Node's own pool is for 4 KiB at most; memory of its own for each answer costs more than copying it. */
 const SLAB_BYTES = 262_144;
 /** What waits to be used again: as much as 1,000 ledgers that are still to be made may keep. */
@@ -44,15 +40,10 @@ class Slab {
 
 class SlabLease implements Lease {
   private readonly slab: Slab;
-  private readonly start: number;
-  private readonly end: number;
   private holders = 1;
 
-  constructor(slab: Slab, length: number) {
+  constructor(slab: Slab) {
     this.slab = slab;
-    this.start = slab.used;
-    this.end = slab.used + length;
-    slab.used = this.end;
     slab.holders++;
   }
 
@@ -65,46 +56,22 @@ class SlabLease implements Lease {
     if (this.holders === 0) this.slab.letGo();
     if (this.holders < 0) throw new Error('a lease was let go of more often than it was held');
   }
-
-  bytes(): Buffer {
-    return this.slab.memory.subarray(this.start, this.end);
-  }
-
-  text(): string {
-    return this.slab.memory.toString('utf8', this.start, this.end);
-  }
-
-  write(text: string): void {
-    this.slab.memory.write(text, this.start, this.end - this.start, 'utf8');
-  }
 }
 
 const free: Slab[] = [];
 let filling: Slab | undefined;
 
-function leaseOf(length: number): SlabLease {
-  if (!filling || filling.used + length > SLAB_BYTES) {
+/** A copy of bytes that aren't longer than `MAX_LEASED_BYTES`. */
+export function leasedCopyOf(bytes: Buffer): Leased {
+  if (!filling || filling.used + bytes.length > SLAB_BYTES) {
     filling?.letGo();
     filling = free.pop() ?? new Slab();
   }
-  return new SlabLease(filling, length);
-}
-
-/** A copy of bytes that aren't longer than `MAX_LEASED_BYTES`. */
-export function leasedCopyOf(bytes: Buffer): Leased {
-  const lease = leaseOf(bytes.length);
-  const copy = lease.bytes();
+  const { memory, used } = filling;
+  const copy = memory.subarray(used, used + bytes.length);
+  filling.used += bytes.length;
   copy.set(bytes);
-  return { bytes: copy, lease };
-}
-
-/** Text that is kept outside of the heap, where a collection doesn't move it; `undefined`: it is too long for that. */
-export function leasedTextOf(text: string): LeasedText | undefined {
-  const length = Buffer.byteLength(text);
-  if (length > MAX_LEASED_BYTES) return undefined;
-  const lease = leaseOf(length);
-  lease.write(text);
-  return lease;
+  return { bytes: copy, lease: new SlabLease(filling) };
 }
 
 const POISON = 0xa5;

@@ -10,7 +10,8 @@ import { Lines, wholeLines } from './lines.js';
  * the same place. A disk that is full costs lines, which are counted and told, and nothing else.
  */
 export interface Journal {
-  append(line: string): void;
+  /** `line` may be written over once this returns. */
+  append(line: Buffer): void;
   /** Resolves when all that waits is written or lost. */
   flush(): Promise<void>;
   /** Flushes, closes the file, and tells how many lines were lost where any were. */

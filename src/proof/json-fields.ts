@@ -1,11 +1,13 @@
+import type { JsonBytes } from './json-bytes.js';
+
 /**
  * Values made out of something else, and their JSON, which is cheaper to write down at once than to have written of the
  * value: both come out of one table of fields, so neither can tell what the other doesn't.
  */
 export interface Field<From, T> {
   of(from: From): T;
-  /** What `JSON.stringify` makes of the value, byte for byte; `undefined`: it leaves the field out. */
-  json(from: From): string | undefined;
+  /** Writes what `JSON.stringify` makes of the value, byte for byte; `false`: it leaves the field out. */
+  put(from: From, to: JsonBytes): boolean;
 }
 
 /** The fields of an object in their order. */
@@ -15,21 +17,29 @@ export type Fields<From, T> = { readonly [Name in keyof T]-?: Field<From, T[Name
 export interface Members<From, T> {
   of(from: From): T;
   /** Without the braces of the object. The first field is always there. */
-  json(from: From): string;
+  put(from: From, to: JsonBytes): void;
 }
 
 /** Anything, as dear as `JSON.stringify` is. */
 export function value<From, T>(of: (from: From) => T): Field<From, T> {
-  return { of, json: (from) => JSON.stringify(of(from)) };
+  return {
+    of,
+    put: (from, to) => {
+      to.text(JSON.stringify(of(from)));
+      return true;
+    },
+  };
 }
 
 /** Mostly nothing: `null`, or left out. */
 export function seldom<From, T>(of: (from: From) => T): Field<From, T> {
   return {
     of,
-    json: (from) => {
+    put: (from, to) => {
       const made = of(from);
-      return made === null ? 'null' : made === undefined ? undefined : JSON.stringify(made);
+      if (made === undefined) return false;
+      to.text(made === null ? 'null' : JSON.stringify(made));
+      return true;
     },
   };
 }
@@ -37,31 +47,51 @@ export function seldom<From, T>(of: (from: From) => T): Field<From, T> {
 export function number<From, T extends number | null | undefined>(of: (from: From) => T): Field<From, T> {
   return {
     of,
-    json: (from) => {
+    put: (from, to) => {
       const made = of(from);
-      return made === undefined ? undefined : numberJson(made);
+      if (made === undefined) return false;
+      to.number(made);
+      return true;
     },
   };
 }
 
 /** A string of which there are few different ones. */
 export function word<From, T extends string | null>(of: (from: From) => T): Field<From, T> {
-  return { of, json: (from) => wordJson(of(from)) };
+  return {
+    of,
+    put: (from, to) => {
+      to.text(wordJson(of(from)));
+      return true;
+    },
+  };
 }
 
 /** A string that is mostly another one, of characters that JSON has as they are: a hash, a time. */
 export function bare<From, T extends string | null>(of: (from: From) => T): Field<From, T> {
   return {
     of,
-    json: (from) => {
+    put: (from, to) => {
       const made = of(from);
-      return made === null ? 'null' : `"${made}"`;
+      if (made === null) to.text('null');
+      else {
+        to.text('"');
+        to.text(made);
+        to.text('"');
+      }
+      return true;
     },
   };
 }
 
 export function flag<From, T extends boolean>(of: (from: From) => T): Field<From, T> {
-  return { of, json: (from) => (of(from) ? 'true' : 'false') };
+  return {
+    of,
+    put: (from, to) => {
+      to.text(of(from) ? 'true' : 'false');
+      return true;
+    },
+  };
 }
 
 export function object<From, T extends object>(
@@ -69,7 +99,15 @@ export function object<From, T extends object>(
   together: readonly Together<From, T>[] = [],
 ): Field<From, T> {
   const all = members(fields, together);
-  return { of: all.of, json: (from) => `{${all.json(from)}}` };
+  return {
+    of: all.of,
+    put: (from, to) => {
+      to.text('{');
+      all.put(from, to);
+      to.text('}');
+      return true;
+    },
+  };
 }
 
 /** Neighbours in their object whose JSON is mostly what it was the last time. */
@@ -88,7 +126,7 @@ export function members<From, T extends object>(
   const names = Object.keys(fields) as (keyof T)[];
   const makers = names.map((name) => ({ name, field: fields[name] }));
   const pieces = makers.map(({ name, field }, n) => labelled(`${n === 0 ? '' : ','}${JSON.stringify(name)}:`, field));
-  const json = grouped(names, pieces, together);
+  const all = grouped(names, pieces, together);
   return {
     of: (from) => {
       const made: Partial<T> = {};
@@ -98,21 +136,20 @@ export function members<From, T extends object>(
       }
       return made as T;
     },
-    json: (from) => {
-      let text = '';
-      for (const piece of json) text = piece(text, from);
-      return text;
+    put: (from, to) => {
+      for (const piece of all) piece(from, to);
     },
   };
 }
 
-/** Adds its own to the text. */
-type Piece<From> = (text: string, from: From) => string;
+/** Writes its own. */
+type Piece<From> = (from: From, to: JsonBytes) => void;
 
-function labelled<From>(label: string, { json }: Field<From, unknown>): Piece<From> {
-  return (text, from) => {
-    const one = json(from);
-    return one === undefined ? text : text + label + one;
+function labelled<From>(label: string, field: Field<From, unknown>): Piece<From> {
+  return (from, to) => {
+    const { length } = to;
+    to.text(label);
+    if (!field.put(from, to)) to.length = length;
   };
 }
 
@@ -126,15 +163,40 @@ function grouped<From, T>(
     const first = names.indexOf(own[0] as keyof T);
     if (own.some((name, n) => names[first + n] !== name)) throw new Error(`${own.join(', ')}: no neighbours`);
     const inner = pieces.slice(first, first + own.length);
-    const text = kept((from: From) => inner.reduce((before, piece) => piece(before, from), ''), by, ...of);
+    const all: Piece<From> = (from, to) => {
+      for (const piece of inner) piece(from, to);
+    };
     made.fill(nothing, first, first + own.length);
-    made[first] = (before, from) => before + text(from);
+    made[first] = keptBytes(all, by, ...of);
   }
   return made.filter((piece) => piece !== nothing);
 }
 
-function nothing(text: string): string {
-  return text;
+function nothing(): void {}
+
+/** Keeps the bytes that were last written with an object that many have in common. */
+export function keptBytes<From>(
+  put: Piece<From>,
+  by: (from: From) => object | undefined,
+  ...of: readonly ((from: From) => unknown)[]
+): Piece<From> {
+  let to: JsonBytes | undefined;
+  const bytes = kept(
+    (from: From): Buffer => {
+      if (!to) throw new Error('nobody has asked');
+      const { length } = to;
+      put(from, to);
+      const made = to.copyFrom(length);
+      to.length = length;
+      return made;
+    },
+    by,
+    ...of,
+  );
+  return (from, asked) => {
+    to = asked;
+    asked.bytes(bytes(from));
+  };
 }
 
 /** Keeps what was last made with an object that many have in common and that never changes; `of`: as in `Together`. */
@@ -171,18 +233,4 @@ function wordJson(made: string | null): string {
   if (words.size >= MAX_WORDS) words.clear();
   words.set(made, json);
   return json;
-}
-
-/** Thousandths as they are written behind a whole number: times are milliseconds to a microsecond. */
-const THOUSANDTHS = Array.from({ length: 1000 }, (_, n) => `${n / 1000}`.slice(1));
-const MAX_THOUSANDTHS = 2 ** 31;
-
-/** A fraction made of two known texts costs 20 ns instead of 90 (measured). */
-function numberJson(made: number | null): string {
-  if (made === null || !Number.isFinite(made)) return 'null';
-  if (Number.isInteger(made)) return `${made}`;
-  const thousandths = Math.round(made * 1000);
-  if (thousandths / 1000 !== made || thousandths < 0 || thousandths > MAX_THOUSANDTHS) return `${made}`;
-  const whole = Math.floor(thousandths / 1000);
-  return `${whole}${THOUSANDTHS[thousandths - whole * 1000]}`;
 }

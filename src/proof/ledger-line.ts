@@ -5,12 +5,13 @@ import type { RequestHead } from '../http/request.js';
 import { type Account, type BodyFacts, bodyFactsOf, lostOf, rounded } from './account.js';
 import { blocksOf, eventsOf, keyOf, terminalOf, writtenSha256 } from './account-parts.js';
 import type { Endpoint } from './endpoints.js';
+import { JsonBytes } from './json-bytes.js';
 import {
   bare,
   type Field,
   type Fields,
   flag,
-  kept,
+  keptBytes,
   members,
   number,
   object,
@@ -61,10 +62,16 @@ const BODY = members<BodyFacts | undefined, Body>({
   marker: bare((body) => body?.marker ?? null),
 });
 
-const headJson = kept(HEAD.json, ...HEAD_KEPT);
+const putHead = keptBytes(HEAD.put, ...HEAD_KEPT);
 /** Bodies that were the same lately have the same facts. */
-const requestJson = kept(
-  (account: Read) => `{${headJson(account)},${BODY.json(bodyOf(account))}}`,
+const putRequest = keptBytes(
+  (account: Read, to) => {
+    to.text('{');
+    putHead(account, to);
+    to.text(',');
+    BODY.put(bodyOf(account), to);
+    to.text('}');
+  },
   ...HEAD_KEPT,
   bodyOf,
 );
@@ -72,7 +79,11 @@ const requestJson = kept(
 /** What was asked. The body is unknown where it wasn't read, and all of it where the fault came before the head. */
 const REQUEST: Field<Account, Ledger['request']> = {
   of: (account) => (isRead(account) ? { ...HEAD.of(account), ...BODY.of(bodyOf(account)) } : null),
-  json: (account) => (isRead(account) ? requestJson(account) : 'null'),
+  put: (account, to) => {
+    if (isRead(account)) putRequest(account, to);
+    else to.text('null');
+    return true;
+  },
 };
 
 function isRead(account: Account): account is Read {
@@ -132,7 +143,7 @@ const TIMES = object<Account, Ledger['times']>(
   [{ names: ['scale', 'plannedWaitMs'], by: ({ plan }) => plan.steps, of: [({ timeScale }) => timeScale] }],
 );
 
-const serverJson = kept(ENDPOINT.json, (server) => server);
+const putServer = keptBytes(ENDPOINT.put, (server) => server);
 
 /** One maker for each field of a ledger, in the order in which they are written. */
 const FIELDS: Fields<Account, Ledger> = {
@@ -140,8 +151,14 @@ const FIELDS: Fields<Account, Ledger> = {
   exchange: number(({ exchange }) => exchange),
   connection: number(({ connection }) => connection),
   onConnection: number(({ onConnection }) => onConnection),
-  client: { of: ({ seen }) => seen.client, json: ({ seen }) => ENDPOINT.json(seen.client) },
-  server: { of: ({ seen }) => seen.server, json: ({ seen }) => serverJson(seen.server) },
+  client: { of: ({ seen }) => seen.client, put: ({ seen }, to) => ENDPOINT.put(seen.client, to) },
+  server: {
+    of: ({ seen }) => seen.server,
+    put: ({ seen }, to) => {
+      putServer(seen.server, to);
+      return true;
+    },
+  },
   connectionOffset: number(({ seen }) => seen.connectionOffset),
   lane: word(({ selection }) => selection.lane),
   generation: number(({ generation }) => generation),
@@ -220,7 +237,16 @@ export function ledgerOf(account: Account): Ledger {
   return LEDGER.of(account);
 }
 
-/** Equal to `JSON.stringify(ledgerOf(account))`. Either counts the account's key: only one is to be made where it has one. */
-export function ledgerLine(account: Account): string {
-  return `{${LEDGER.json(account)}}`;
+const LINE = new JsonBytes();
+
+/**
+ * Equal to `JSON.stringify(ledgerOf(account))`, until the next line is made. Either counts the account's key: only one
+ * is to be made where it has one.
+ */
+export function ledgerLine(account: Account): Buffer {
+  LINE.length = 0;
+  LINE.text('{');
+  LEDGER.put(account, LINE);
+  LINE.text('}');
+  return LINE.view();
 }

@@ -1,19 +1,18 @@
 /** Longer memory, of a slow disk, isn't kept for the next lines. */
-const MAX_KEPT_BYTES = 1_048_576;
+const MAX_KEPT_BYTES = 16_777_216;
 
-/** Lines one behind the other, as a file has them, in memory that is used again: a text of them all would be garbage. */
+/** Lines one behind the other, as a file has them, in memory that is used again. */
 export class Lines {
   private memory = Buffer.alloc(0);
   private length = 0;
   count = 0;
 
-  add(line: string): void {
-    // Whatever the characters are.
-    const most = this.length + 3 * line.length + 1;
-    if (most > this.memory.length) this.grow(most);
-    this.length += this.memory.write(line, this.length, 'utf8');
-    this.memory[this.length] = LINE_END;
-    this.length++;
+  add(line: Buffer): void {
+    const end = this.length + line.length;
+    if (end >= this.memory.length) this.grow(end + 1);
+    this.memory.set(line, this.length);
+    this.memory[end] = LINE_END;
+    this.length = end + 1;
     this.count++;
   }
 

@@ -270,7 +270,7 @@ class Book implements OpenExchange {
       teardown,
       redact: options.redact,
       times: {
-        requestAt: new Date(this.requestAtMs).toISOString(),
+        requestAt: timeOf(this.requestAtMs),
         firstWriteMs: this.sinceStart(this.firstWriteMs),
         lastWriteMs: this.sinceStart(this.lastWriteMs),
         endMs: Math.max(0, rounded(endMs - this.startMs)),
@@ -303,6 +303,14 @@ function withoutBody(entry: Entry, plan: WirePlan): Entry {
     state: entry.state,
     plan,
   };
+}
+
+/** Many exchanges begin in one millisecond. */
+let lastTime = { ms: 0, text: new Date(0).toISOString() };
+
+function timeOf(ms: number): string {
+  if (lastTime.ms !== ms) lastTime = { ms, text: new Date(ms).toISOString() };
+  return lastTime.text;
 }
 
 function isKeyed(selection: Selection): boolean {

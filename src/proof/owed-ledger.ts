@@ -1,4 +1,4 @@
-import { type Lease, type LeasedText, leasedTextOf } from '../fault/slabs.js';
+import { type Lease, type Leased, leasedCopyOf, MAX_LEASED_BYTES } from '../fault/slabs.js';
 import type { Account } from './account.js';
 import type { Ledger } from './ledger.js';
 import { ledgerLine, ledgerOf } from './ledger-line.js';
@@ -26,8 +26,9 @@ export class OwedLedger implements Makeable {
     return this.made;
   }
 
-  line(): string {
-    return this.made ? JSON.stringify(this.made) : ledgerLine(this.take());
+  /** As the journal has it, until the next line is made. */
+  line(): Buffer {
+    return this.made ? Buffer.from(JSON.stringify(this.made)) : ledgerLine(this.take());
   }
 
   drop(): void {
@@ -47,21 +48,21 @@ export class OwedLedger implements Makeable {
 
 /** A ledger that is a line of the journal already: a thousand of them are nothing to the collector as they are there. */
 export class WrittenLedger implements Makeable {
-  private readonly line: string | undefined;
-  private readonly leased: LeasedText | undefined;
+  private readonly line: Buffer | undefined;
+  private readonly leased: Leased | undefined;
   private made: Ledger | undefined;
 
-  constructor(line: string) {
-    this.leased = leasedTextOf(line);
-    this.line = this.leased ? undefined : line;
+  constructor(line: Buffer) {
+    this.leased = line.length <= MAX_LEASED_BYTES ? leasedCopyOf(line) : undefined;
+    this.line = this.leased ? undefined : Buffer.from(line);
   }
 
   make(): Ledger {
-    this.made ??= JSON.parse(this.line ?? this.leased?.text() ?? 'null') as Ledger;
+    this.made ??= JSON.parse(String(this.line ?? this.leased?.bytes)) as Ledger;
     return this.made;
   }
 
   drop(): void {
-    this.leased?.letGo();
+    this.leased?.lease.letGo();
   }
 }

@@ -44,7 +44,7 @@ export function streamJournal({ client, key, instance, maxEntries, onLost }: Str
         lose('Redis is slower than the journal');
         return;
       }
-      const sending = send(line);
+      const sending = send(line.toString());
       underWay.add(sending);
       void sending.finally(() => underWay.delete(sending));
     },

@@ -104,7 +104,7 @@ export async function runPrimary({ workers: count, given, naming }: PrimaryOptio
   function keep(line: string): void {
     lines.push(line);
     if (lines.length > KEPT_LEDGERS) lines.shift();
-    journal?.append(line);
+    journal?.append(Buffer.from(line));
     if (options.control) {
       const { bytes, lost }: Ledger = JSON.parse(line);
       metrics.onBytes(bytes, lost);

@@ -99,7 +99,7 @@ export async function runWorker(start: (given: NamedOptions) => Promise<FaultSer
 }
 
 function journalTo(primary: Channel): Journal {
-  return { append: (line) => primary.tell('ledger', line), flush: async () => {}, close: async () => {} };
+  return { append: (line) => primary.tell('ledger', line.toString()), flush: async () => {}, close: async () => {} };
 }
 
 function gatesAt(primary: Channel, opened: Map<number, () => void>): Gates {

@@ -106,7 +106,7 @@ describe('idle', () => {
     });
     const lines: string[] = [];
     const books = booksOf({
-      journal: { append: (line) => lines.push(line), flush: () => flushed, close: async () => {} },
+      journal: { append: (line) => lines.push(String(line)), flush: () => flushed, close: async () => {} },
     });
     const [one, two] = [handRecorder(), handRecorder()];
     const ends = [open(books, one), open(books, two)];
@@ -178,7 +178,11 @@ describe('the ledgers', () => {
 
   it('are not kept with a history of 0, and are written all the same', async () => {
     const lines: string[] = [];
-    const journal: Journal = { append: (line) => lines.push(line), flush: async () => {}, close: async () => {} };
+    const journal: Journal = {
+      append: (line) => lines.push(String(line)),
+      flush: async () => {},
+      close: async () => {},
+    };
     const books = booksOf({ history: 0, journal });
     const recorder = handRecorder();
     open(books, recorder)();
@@ -193,7 +197,11 @@ describe('the ledgers', () => {
     const keyed: Selection = { ...onlyAttempt({ name: 'success', fault: {} }, 'default'), key };
     for (const history of [0, 10]) {
       const lines: string[] = [];
-      const journal: Journal = { append: (line) => lines.push(line), flush: async () => {}, close: async () => {} };
+      const journal: Journal = {
+        append: (line) => lines.push(String(line)),
+        flush: async () => {},
+        close: async () => {},
+      };
       const books = booksOf({ history, journal });
       for (const selection of [keyed, EXHAUSTED, keyed]) {
         const recorder = handRecorder();

@@ -84,7 +84,7 @@ describe('rotation', () => {
     const journal = await openJournal({ path, maxBytes: 1000, onLost: () => expect.fail('a line was lost') });
     const wanted = Array.from({ length: 500 }, (_, n) => `${n} ${'x'.repeat(n % 97)}`);
     for (const [n, line] of wanted.entries()) {
-      journal.append(line);
+      journal.append(Buffer.from(line));
       if (n % 7 === 0) await journal.flush();
     }
     await journal.close();
@@ -101,9 +101,9 @@ describe('rotation', () => {
     const path = join(dir, 'sub', 'journal.jsonl');
     const journal = await openJournal({ path, maxBytes: 10, onLost: () => expect.fail('a line was lost') });
     await rm(path);
-    journal.append('written to a file that has no name any more');
+    journal.append(Buffer.from('written to a file that has no name any more'));
     await journal.flush();
-    journal.append('and once more');
+    journal.append(Buffer.from('and once more'));
     await journal.close();
   });
 });
