@@ -94,12 +94,13 @@ export function rounds(): Rounds {
     const late: Asked[] = [];
     lines = [];
     let oldestMs = startMs;
+    let askingMs = 0;
     let count = 0;
     for (const line of asked) {
       const its = line.dueMs <= startMs && performance.now() - startMs <= BUDGET_MS;
       if (its) {
         count++;
-        ask(line);
+        askingMs += ask(line);
       } else late.push(line);
       oldestMs = Math.min(oldestMs, line.questions.first?.sinceMs ?? startMs);
     }
@@ -107,15 +108,19 @@ export function rounds(): Rounds {
     lines = [...late, ...lines];
     const endMs = performance.now();
     const rest = REST.findLast(({ waitedMs }) => endMs - oldestMs >= waitedMs)?.times ?? 0;
-    restUntilMs = endMs + Math.min(endMs - startMs, count * MAX_QUESTION_MS) * rest;
+    restUntilMs = endMs + Math.min(askingMs, count * MAX_QUESTION_MS) * rest;
     if (lines.length > 0)
       wake(lines.reduce((earliest, { dueMs }) => Math.min(earliest, dueMs), Number.POSITIVE_INFINITY));
   }
 
-  function ask(line: Asked): void {
+  /** How long the question took: what is made of the answer, ledgers say, isn't its price. */
+  function ask(line: Asked): number {
+    const startMs = performance.now();
     const looked = line.probe.look();
+    const tookMs = performance.now() - startMs;
     if (looked instanceof Promise) looked.then((counters) => judge(line, counters));
     else judge(line, looked);
+    return tookMs;
   }
 
   function judge(line: Asked, counters: Counters | undefined): void {
