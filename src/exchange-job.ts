@@ -73,8 +73,8 @@ export class ExchangeJob implements EarlyJob {
     this.book.onTeardown();
   }
 
-  onRest(): void {
-    this.book.onRest();
+  onRest(taken: boolean): void {
+    this.book.onRest(taken);
   }
 
   onEnd(end: PlayEnd, recorder: ExchangeRecorder, requestBytes: number): void {

@@ -91,5 +91,7 @@ export function writtenUpTo({ steps }: WirePlan): number {
  */
 export function writtenPart(plan: WirePlan): WirePlan {
   const end = writtenUpTo(plan);
-  return end === plan.bytes.length ? plan : { ...plan, bytes: Buffer.from(plan.bytes.subarray(0, end)) };
+  return end === plan.bytes.length
+    ? plan
+    : { ...plan, bytes: Buffer.from(plan.bytes.subarray(0, end)), lease: undefined };
 }

@@ -98,9 +98,9 @@ export class Answering implements PlayHooks, Playback {
     this.job.onLast?.();
   }
 
-  onRest(resting: Playback): void {
+  onRest(resting: Playback, taken: boolean): void {
     if (this.playing) this.playing = resting;
-    this.job.onRest?.();
+    this.job.onRest?.(taken);
   }
 
   onEnd(end: PlayEnd): void {

@@ -16,8 +16,8 @@ export interface Job {
   onWrite?(segment: Buffer): void;
   /** Just before a reset or a FIN of the plan's. */
   onTeardown?(): void;
-  /** Nothing more is written, and the end is somebody else's. */
-  onRest?(): void;
+  /** Nothing more is written, and the end is somebody else's. `taken`: the kernel has all that was. */
+  onRest?(taken: boolean): void;
   /** `requestBytes` were read of a request that was not looked at. */
   onEnd?(end: PlayEnd, recorder: ExchangeRecorder, requestBytes: number): void;
 }

@@ -32,8 +32,8 @@ export interface PlayHooks {
   beforeReset(): void;
   /** Our FIN is sent in the middle of the answer. */
   beforeFin(): void;
-  /** Nothing more is written, and the end is somebody else's: the bytes aren't needed any more, and `resting` plays on. */
-  onRest?(resting: Playback): void;
+  /** Nothing more is written, and the end is somebody else's: the bytes aren't needed any more, and `resting` plays on. `taken`: the kernel has all that was written. */
+  onRest?(resting: Playback, taken: boolean): void;
   onEnd(end: PlayEnd): void;
   /** All pauses are so many times shorter. */
   readonly timeScale: number;
@@ -63,7 +63,7 @@ export function endingWith(hooks: PlayHooks, onEnd: PlayHooks['onEnd']): PlayHoo
     gate: (name, resume) => hooks.gate(name, resume),
     beforeReset: () => hooks.beforeReset(),
     beforeFin: () => hooks.beforeFin(),
-    onRest: (resting) => hooks.onRest?.(resting),
+    onRest: (resting, taken) => hooks.onRest?.(resting, taken),
     onEnd,
     timeScale: hooks.timeScale,
   };
@@ -299,7 +299,7 @@ class Player implements Playback {
   /** Until `clientEnded` or `abort`. A connection of thousands that wait so holds as little as it can. */
   private rest(): false {
     this.bytes = NO_BYTES;
-    if (!this.ended) this.hooks.onRest?.(this.resting());
+    if (!this.ended) this.hooks.onRest?.(this.resting(), this.pendingWrites === 0);
     return false;
   }
 

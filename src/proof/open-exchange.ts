@@ -58,8 +58,8 @@ export interface OpenExchange {
   readonly plan: WirePlan;
   onWrite(segment: Buffer): void;
   onTeardown(): void;
-  /** Nothing more is written: bytes that nobody asks for any more are given up. */
-  onRest(): void;
+  /** Nothing more is written: bytes that nobody asks for any more are given up. `taken`: the kernel has all that was. */
+  onRest(taken: boolean): void;
   /** The play has ended: the evidence is settled in the background. */
   ended(end: ExchangeEnd, recorder: ExchangeRecorder): void;
 }
@@ -137,6 +137,8 @@ class Book implements OpenExchange {
     this.later = plan === entry.plan && size <= MAX_LATER_BYTES && !isKeyed(entry.selection);
     this.intended = options.wanted && !this.later ? intentOf(entry.plan, options.contentBlocks) : undefined;
     this.entry = plan === entry.plan ? entry : { ...entry, plan };
+    // What is written has memory of its own then.
+    if (plan !== entry.plan) entry.plan.lease?.letGo();
     this.segments = options.capture || options.bytes ? [] : undefined;
   }
 
@@ -173,14 +175,16 @@ class Book implements OpenExchange {
   }
 
   /** What the ledger says of the bytes is worked out now. */
-  onRest(): void {
+  onRest(taken: boolean): void {
     const { plan, entry, options, segments } = this;
     if (options.capture) return;
-    if (segments) options.bytes?.store(this.exchange, entry?.request?.raw ?? NO_BYTES, this.sent(segments));
+    const lease = taken ? plan.lease : undefined;
+    if (segments) options.bytes?.store(this.exchange, entry?.request?.raw ?? NO_BYTES, this.sent(segments), lease);
     this.segments = undefined;
     if (!entry || !options.wanted) {
-      this.plan = { ...plan, bytes: NO_BYTES };
+      this.plan = withoutBytes(plan);
       this.entry = undefined;
+      lease?.letGo();
       return;
     }
     const intent = this.intended ?? intentOf(plan, options.contentBlocks);
@@ -191,8 +195,9 @@ class Book implements OpenExchange {
     const length = plan.bytes.length;
     const written = { bytes: length, sha256: length === bytes ? intended : hashOf(plan.bytes) };
     this.intended = { sha256: intended, bytes, inside, blocks, marks, written };
-    this.plan = { ...plan, bytes: NO_BYTES };
+    this.plan = withoutBytes(plan);
     this.entry = withoutBody(entry, this.plan);
+    lease?.letGo();
   }
 
   ended(end: ExchangeEnd, recorder: ExchangeRecorder): void {
@@ -286,6 +291,11 @@ class Book implements OpenExchange {
 }
 
 const NO_BYTES = Buffer.alloc(0);
+
+/** The lease is gone as well: it holds the memory. */
+function withoutBytes(plan: WirePlan): WirePlan {
+  return { ...plan, bytes: NO_BYTES, lease: undefined };
+}
 
 function withoutBody(entry: Entry, plan: WirePlan): Entry {
   const { connection, onConnection, head, request, protocol, selection, generation, droppedLanes, exchange } = entry;

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { leasedCopyOf } from '../../src/fault/slabs.js';
 import type { FaultSpec } from '../../src/fault/spec.js';
 import type { FaultServerOptions } from '../../src/index.js';
 import { type Served, serve } from '../support/server.js';
 import { post, type Witness, witness } from '../support/witness.js';
+import { BARE_HEAD, booksOf } from './ledgers.js';
 
 /**
  * An exchange that waits for its client's end gives up the bytes that it was made of. What is told of it, then and later,
@@ -80,4 +82,61 @@ it('what is written beside the plan is in its place: pulses, then silence', asyn
   client.close();
   await server.idle();
   expect(await stored(server, 'response')).toEqual(client.received);
+});
+
+describe('the memory of an answer', () => {
+  const WHOLE = Buffer.alloc(10_000, 'x');
+
+  /** Books of an answer that rests once it has written so much, and the bytes as they were planned. */
+  function restingBook(writtenBytes: number, options: { readonly history?: number } = {}) {
+    const { bytes, lease } = leasedCopyOf(WHOLE);
+    const steps = [
+      { op: 'write', start: 0, end: writtenBytes },
+      { op: 'teardown', kind: 'stall' },
+    ] as const;
+    const books = booksOf(options);
+    const book = books.open({
+      connection: 1,
+      onConnection: 1,
+      head: BARE_HEAD,
+      request: { ...BARE_HEAD, body: Buffer.alloc(0) },
+      protocol: 'openai-chat',
+      selection: { kind: 'exhausted', lane: 'default', attempt: 1 },
+      generation: 1,
+      droppedLanes: 0,
+      plan: { bytes, lease, marks: [], steps, closes: false, unapplied: [] },
+    });
+    return { book, bytes };
+  }
+
+  /** How many of them still have their bytes; in tests, memory that is let go of is overwritten. */
+  function stillThere(all: readonly Buffer[]): number {
+    return all.filter((bytes) => bytes.equals(WHOLE)).length;
+  }
+
+  // Some 26 answers share a piece of memory, and the last piece isn't full.
+  const MANY = 100;
+  const MOST_LEFT = 30;
+
+  it.each([0, 10])('is let go of at rest, with %i ledgers kept', (history) => {
+    const all = Array.from({ length: MANY }, () => restingBook(WHOLE.length, { history }));
+    expect(stillThere(all.map(({ bytes }) => bytes))).toBe(MANY);
+    for (const { book } of all) book.onRest(true);
+    expect(stillThere(all.map(({ bytes }) => bytes))).toBeLessThan(MOST_LEFT);
+    expect(all.some(({ book }) => book.plan.lease !== undefined)).toBe(false);
+  });
+
+  it('is not, while the kernel has not all of it; nor is it held', () => {
+    const all = Array.from({ length: MANY }, () => restingBook(WHOLE.length));
+    for (const { book } of all) book.onRest(false);
+    expect(stillThere(all.map(({ bytes }) => bytes))).toBe(MANY);
+    expect(all.some(({ book }) => book.plan.lease !== undefined)).toBe(false);
+  });
+
+  it('of which a part is written is let go of at once: the part has its own', () => {
+    const all = Array.from({ length: MANY }, () => restingBook(100));
+    // Each piece is used again as soon as it is full.
+    expect(new Set(all.map(({ bytes }) => bytes.buffer)).size).toBeLessThan(3);
+    expect(all.every(({ book }) => book.plan.bytes.equals(WHOLE.subarray(0, 100)))).toBe(true);
+  });
 });

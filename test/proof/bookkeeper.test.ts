@@ -5,13 +5,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { onlyAttempt, type Selection } from '../../src/fault/script.js';
 import type { WirePlan } from '../../src/fault/wire-plan.js';
 import { startFaultServer } from '../../src/index.js';
-import { type Bookkeeper, bookkeeper } from '../../src/proof/bookkeeper.js';
+import type { Bookkeeper } from '../../src/proof/bookkeeper.js';
 import type { Journal } from '../../src/proof/journal.js';
 import type { Ledger } from '../../src/proof/ledger.js';
 import type { ExchangeEvidence, ExchangeRecorder } from '../../src/proof/recorder.js';
 import { serve } from '../support/server.js';
 import { post, witness, witnessed } from '../support/witness.js';
-import { BARE_HEAD } from './ledgers.js';
+import { BARE_HEAD, booksOf } from './ledgers.js';
 
 const ASK = post('/v1/chat/completions', {}, { Connection: 'close' });
 
@@ -43,21 +43,6 @@ function handRecorder(): HandRecorder {
 }
 
 const plan: WirePlan = { bytes: Buffer.from('x'), marks: [], steps: [], closes: false, unapplied: [] };
-
-function booksOf(options: { readonly history?: number; readonly journal?: Journal } = {}): Bookkeeper {
-  const { history = 10, journal } = options;
-  return bookkeeper({
-    evidence: 'koffi',
-    history,
-    redact: true,
-    contentBlocks: true,
-    settleTimeoutMs: 1,
-    timeScale: 1,
-    journal,
-    capture: undefined,
-    bytes: undefined,
-  });
-}
 
 const EXHAUSTED: Selection = { kind: 'exhausted', lane: 'default', attempt: 1 };
 

@@ -1,4 +1,6 @@
 import type { RequestHead } from '../../src/http/request.js';
+import { type Bookkeeper, bookkeeper } from '../../src/proof/bookkeeper.js';
+import type { Journal } from '../../src/proof/journal.js';
 import type { Ledger } from '../../src/proof/ledger.js';
 
 type Level = Ledger['events'][string];
@@ -145,3 +147,19 @@ export const BARE_HEAD: RequestHead = {
   keepAlive: true,
   expectsContinue: false,
 };
+
+/** Books that are kept of exchanges that a test makes by hand. */
+export function booksOf(options: { readonly history?: number; readonly journal?: Journal } = {}): Bookkeeper {
+  const { history = 10, journal } = options;
+  return bookkeeper({
+    evidence: 'koffi',
+    history,
+    redact: true,
+    contentBlocks: true,
+    settleTimeoutMs: 1,
+    timeScale: 1,
+    journal,
+    capture: undefined,
+    bytes: undefined,
+  });
+}
