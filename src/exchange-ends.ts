@@ -4,7 +4,7 @@ import type { Teardown } from './fault/spec.js';
 import type { WirePlan } from './fault/wire-plan.js';
 import { errorReply } from './http/reply.js';
 import type { Routed } from './http/routes.js';
-import type { PlayEnd } from './net/player.js';
+import type { PlayEnd } from './net/play.js';
 
 /** What a request gets that isn't answered by a fault, and what becomes of one that is. */
 /** Uses nothing up. A client that retries would get no other answer, so it is none of the 5xx. */

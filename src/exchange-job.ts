@@ -3,9 +3,9 @@ import { outcomeOf } from './exchange-ends.js';
 import type { ListenFault, Selection } from './fault/script.js';
 import type { WirePlan } from './fault/wire-plan.js';
 import type { EarlyJob, Job } from './net/job.js';
-import type { PlayEnd } from './net/player.js';
+import type { PlayEnd } from './net/play.js';
 import { eventsFlushed } from './proof/account.js';
-import type { OpenExchange } from './proof/open-exchange.js';
+import type { OpenExchange } from './proof/exchange-books.js';
 import type { ExchangeRecorder } from './proof/recorder.js';
 import type { PassedAnswer } from './proxy/proxy-answers.js';
 

@@ -4,7 +4,8 @@ import type { ExchangeRecorder } from '../proof/recorder.js';
 import type { Job } from './job.js';
 import { pumpLines } from './live.js';
 import { endsQuietly } from './plan-ends.js';
-import { type Playback, type PlayEnd, type PlayHooks, play } from './player.js';
+import type { Playback, PlayEnd, PlayHooks } from './play.js';
+import { play } from './player.js';
 
 /** Whether the connection can be used again after the plan. */
 export function leavesOpen({ steps, closes }: WirePlan): boolean {

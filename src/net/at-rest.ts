@@ -1,5 +1,5 @@
 import type { Step } from '../fault/wire-plan.js';
-import type { Playback, PlayEnd, PlayHooks } from './player.js';
+import type { Playback, PlayEnd, PlayHooks } from './play.js';
 
 /** What a play comes to rest in. */
 export type Teardown = Step & { readonly op: 'teardown' };

@@ -2,7 +2,7 @@ import type { BadRequest } from '../http/request.js';
 import type { ConnectionRecorder } from '../proof/recorder.js';
 import type { IdleEvent } from './idle.js';
 import type { Handler } from './job.js';
-import type { PlayHooks } from './player.js';
+import type { PlayHooks } from './play.js';
 import type { ReaderDeps } from './request-reader.js';
 
 /** What all connections of a server have in common. */

@@ -9,21 +9,13 @@ import type { Connection, ConnectionDeps, ConnectionParts } from './connection-d
 import { type IdleEvent, type IdleHooks, type IdleWatch, watchIdle } from './idle.js';
 import type { EarlyJob, Handler, HeadDecision, Job } from './job.js';
 import { Linger } from './linger.js';
-import type { Playback, PlayEnd } from './player.js';
+import type { Playback, PlayEnd } from './play.js';
+import { isFull, NOBODY, type Queued, withLast, withoutFirst } from './request-queue.js';
 import { type ReaderEvents, RequestReader } from './request-reader.js';
 import { listenTo, type SocketListener } from './socket-listener.js';
 import { UnreadRest } from './unread-rest.js';
 
-/** Requests that were read ahead of their turn; beyond that the client has to wait. */
-const MAX_QUEUED = 16;
-
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
-
-type Queued =
-  | { readonly kind: 'request'; readonly request: Request }
-  /** Answered with its body unread. */
-  | { readonly kind: 'unread'; readonly job: Job }
-  | { readonly kind: 'bad'; readonly bad: BadRequest };
 
 /** Serves a socket that isn't being read yet. */
 export function serveConnection(socket: Socket, deps: ConnectionDeps, parts: ConnectionParts): Connection {
@@ -32,8 +24,6 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps, parts: Con
   connection.open();
   return connection;
 }
-
-const NONE: readonly Queued[] = [];
 
 /**
  * One accepted connection: requests in, plans played, one after the other in the order of the requests
@@ -47,7 +37,7 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
   /** Given up, both, when no request is read any more: a connection of thousands that wait holds as little as it can. */
   private handler: Handler | undefined;
   private reader: RequestReader | undefined;
-  private queue: readonly Queued[] = NONE;
+  private queue = NOBODY;
   private playback: Playback | undefined;
   private linger: Linger | undefined;
   private idle: IdleWatch | undefined;
@@ -172,7 +162,7 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
 
   decided(): void {
     if (this.clientEnded) this.reader?.ended();
-    if (this.queue.length < MAX_QUEUED && this.reads()) this.socket.resume();
+    if (!isFull(this.queue) && this.reads()) this.socket.resume();
     this.next();
   }
 
@@ -185,22 +175,16 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
   }
 
   private enqueue(item: Queued): void {
-    // Mostly the only one; an array that is pushed to takes room for 17.
-    this.queue = [...this.queue, item];
-    if (this.queue.length === MAX_QUEUED) this.socket.pause();
-  }
-
-  private dequeue(): Queued | undefined {
-    const { queue } = this;
-    if (queue.length > 0) this.queue = queue.length === 1 ? NONE : queue.slice(1);
-    return queue[0];
+    this.queue = withLast(this.queue, item);
+    if (isFull(this.queue)) this.socket.pause();
   }
 
   private next(): void {
     const { socket } = this;
     if (this.playback || this.deciding || socket.destroyed) return;
-    const item = this.dequeue();
-    if (this.queue.length < MAX_QUEUED && this.reads()) socket.resume();
+    const item = this.queue[0];
+    this.queue = withoutFirst(this.queue);
+    if (!isFull(this.queue) && this.reads()) socket.resume();
     switch (item?.kind) {
       case 'request':
         this.answer(item.request);
@@ -315,7 +299,7 @@ class ServedConnection implements Connection, SocketListener, ReaderEvents, Answ
 
   private forget(how: PlayEnd['how']): void {
     const waiting = this.queue;
-    this.queue = NONE;
+    this.queue = NOBODY;
     for (const item of waiting) if (item.kind === 'unread') this.abandon(item.job, how, 0);
   }
 

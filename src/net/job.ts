@@ -3,7 +3,7 @@ import type { WirePlan } from '../fault/wire-plan.js';
 import type { Request, RequestHead } from '../http/request.js';
 import type { Later } from '../later.js';
 import type { ExchangeRecorder } from '../proof/recorder.js';
-import type { Playback, PlayEnd, PlayHooks } from './player.js';
+import type { Playback, PlayEnd, PlayHooks } from './play.js';
 
 /** What a connection is told to answer, and who tells it. */
 export interface Job {

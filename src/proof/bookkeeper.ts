@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { WirefaultError } from '../errors.js';
+import type { Entry, ExchangeBooks, HowKept, OpenExchange } from './exchange-books.js';
 import type { Journal } from './journal.js';
 import type { Ledger } from './ledger.js';
-import { type Entry, type ExchangeBooks, type HowKept, type OpenExchange, openExchange } from './open-exchange.js';
+import { openExchange } from './open-exchange.js';
 import { type OwedLedger, WrittenLedger } from './owed-ledger.js';
 import { shelf } from './shelf.js';
 

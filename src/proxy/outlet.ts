@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Step, WirePlan } from '../fault/wire-plan.js';
-import { endingWith, type PlayEnd, type PlayHooks, type Playing, play } from '../net/player.js';
+import { endingWith, type PlayEnd, type PlayHooks, type Playing } from '../net/play.js';
+import { play } from '../net/player.js';
 import { answerHashes } from './answer-hashes.js';
 import type { AnswerSignals } from './answer-scan.js';
 import { lastEventKeeper } from './last-event.js';

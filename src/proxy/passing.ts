@@ -6,7 +6,7 @@ import { idleOf } from '../fault/steps.js';
 import type { WirePlan } from '../fault/wire-plan.js';
 import type { RequestHead } from '../http/request.js';
 import { type ResponseHead, type ResponseScanner, responseScanner } from '../http/response-scanner.js';
-import type { PlayEnd, PlayHooks, Playing } from '../net/player.js';
+import type { PlayEnd, PlayHooks, Playing } from '../net/play.js';
 import { type Intent, insideOf } from '../proof/account.js';
 import type { Mark } from '../sse/mark.js';
 import { type AnswerSignals, answerScan, bodyKindOf } from './answer-scan.js';

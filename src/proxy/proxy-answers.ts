@@ -6,7 +6,7 @@ import type { Content } from '../fault/words.js';
 import type { Request, RequestHead } from '../http/request.js';
 import type { Routed } from '../http/routes.js';
 import type { Job } from '../net/job.js';
-import type { Playback, PlayHooks } from '../net/player.js';
+import type { Playback, PlayHooks } from '../net/play.js';
 import type { Recording } from '../replay/recording.js';
 import type { Protocol } from '../sse/dialect.js';
 import { type Came, relay } from './relay.js';

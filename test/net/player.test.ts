@@ -2,7 +2,8 @@ import { EventEmitter, once } from 'node:events';
 import net, { type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Step, WirePlan } from '../../src/fault/wire-plan.js';
-import { type Playback, type PlayEnd, type PlayHooks, play } from '../../src/net/player.js';
+import type { Playback, PlayEnd, PlayHooks } from '../../src/net/play.js';
+import { play } from '../../src/net/player.js';
 import { flushedOf } from '../../src/proof/counters.js';
 import { client } from './listening.js';
 
