@@ -4,22 +4,19 @@
  * (measured, bench/throughput). Whoever doesn't let go of a lease leaves its memory to the collector: that is always right.
  */
 export interface Lease {
+  /** A view of them: only who keeps the bytes for long does better without one (100 bytes each). */
+  bytes(): Buffer;
   /** Somebody more looks at the bytes. */
   hold(): void;
   /** Nobody has them any more who held them: not the kernel, not a ledger that is still to be made. */
   letGo(): void;
 }
 
-export interface Leased {
-  readonly bytes: Buffer;
-  readonly lease: Lease;
-}
-
 /** Node's own pool is for 4 KiB at most; memory of its own for each answer costs more than copying it. */
 const SLAB_BYTES = 262_144;
 /** What waits to be used again: as much as 1,000 ledgers that are still to be made may keep. */
 const MAX_FREE = 64;
-/** Longer answers have memory of their own. */
+/** What is longer has memory of its own. */
 export const MAX_LEASED_BYTES = SLAB_BYTES / 8;
 
 class Slab {
@@ -40,11 +37,21 @@ class Slab {
 
 class SlabLease implements Lease {
   private readonly slab: Slab;
+  private readonly start: number;
+  private readonly end: number;
   private holders = 1;
 
-  constructor(slab: Slab) {
+  constructor(slab: Slab, bytes: Buffer) {
     this.slab = slab;
+    this.start = slab.used;
+    this.end = slab.used + bytes.length;
+    slab.memory.set(bytes, slab.used);
+    slab.used = this.end;
     slab.holders++;
+  }
+
+  bytes(): Buffer {
+    return this.slab.memory.subarray(this.start, this.end);
   }
 
   hold(): void {
@@ -61,17 +68,30 @@ class SlabLease implements Lease {
 const free: Slab[] = [];
 let filling: Slab | undefined;
 
-/** A copy of bytes that aren't longer than `MAX_LEASED_BYTES`. */
-export function leasedCopyOf(bytes: Buffer): Leased {
+/** Of bytes that are too long to share a slab: the collector's, whoever holds them. */
+class OwnMemory implements Lease {
+  private readonly memory: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.memory = Buffer.from(bytes);
+  }
+
+  bytes(): Buffer {
+    return this.memory;
+  }
+
+  hold(): void {}
+
+  letGo(): void {}
+}
+
+export function leasedCopyOf(bytes: Buffer): Lease {
+  if (bytes.length > MAX_LEASED_BYTES) return new OwnMemory(bytes);
   if (!filling || filling.used + bytes.length > SLAB_BYTES) {
     filling?.letGo();
     filling = free.pop() ?? new Slab();
   }
-  const { memory, used } = filling;
-  const copy = memory.subarray(used, used + bytes.length);
-  filling.used += bytes.length;
-  copy.set(bytes);
-  return { bytes: copy, lease: new SlabLease(filling) };
+  return new SlabLease(filling, bytes);
 }
 
 const POISON = 0xa5;

@@ -1,5 +1,5 @@
 import { type StampRecipe, type Stamps, stampsFrom, stampWriter, widthOf } from '../sse/stamps.js';
-import { leasedCopyOf, MAX_LEASED_BYTES } from './slabs.js';
+import { leasedCopyOf } from './slabs.js';
 import type { WirePlan } from './wire-plan.js';
 
 /**
@@ -96,8 +96,8 @@ function sameBytes(bytes: Buffer, one: number, other: number, length: number): b
 /** The plan with the stamps of (`seed`, `now`): the same bytes as compiling it with them. */
 export function stamp(template: PlanTemplate, seed: string, now: Date): WirePlan {
   const { plan } = template;
-  const leased = plan.bytes.length <= MAX_LEASED_BYTES ? leasedCopyOf(plan.bytes) : undefined;
-  const bytes = leased?.bytes ?? Buffer.from(plan.bytes);
+  const lease = leasedCopyOf(plan.bytes);
+  const bytes = lease.bytes();
   const write = stampWriter(seed, now);
   for (const { recipe, offset } of template.slots) {
     if (widthOf(recipe) > codes.length) codes = new Uint8Array(widthOf(recipe));
@@ -105,7 +105,7 @@ export function stamp(template: PlanTemplate, seed: string, now: Date): WirePlan
     if (offset >= 0) overwrite(bytes, offset, length);
   }
   for (const { from, to, length } of template.copies) bytes.copyWithin(to, from, from + length);
-  return { ...plan, bytes, lease: leased?.lease };
+  return { ...plan, bytes, lease };
 }
 
 /** The stamp that is being written. Stamps are short: a call out of JavaScript costs more than this loop. */

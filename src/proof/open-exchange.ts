@@ -71,7 +71,8 @@ class Book implements OpenExchange {
   }
 
   private sent(segments: readonly Buffer[]): Buffer {
-    if (segments.length === 0) return this.plan.bytes.subarray(0, this.keptBytes);
+    const { bytes } = this.plan;
+    if (segments.length === 0) return upTo(bytes, this.keptBytes);
     return segments.length === 1 && segments[0] ? segments[0] : Buffer.concat(segments);
   }
 
@@ -133,7 +134,7 @@ class Book implements OpenExchange {
     if (!segments) bytes?.trim(exchange, seen.bytes.flushed);
     else {
       const raw = entry?.request?.raw ?? NO_BYTES;
-      const sent = this.sent(segments).subarray(0, seen.bytes.flushed);
+      const sent = upTo(this.sent(segments), seen.bytes.flushed);
       capture?.store(exchange, raw, sent, came?.upstreamBytes);
       bytes?.store(exchange, raw, sent, lease);
     }
@@ -196,6 +197,11 @@ class Book implements OpenExchange {
 }
 
 const NO_BYTES = Buffer.alloc(0);
+
+/** Mostly that is all of them, and no view is needed. */
+function upTo(bytes: Buffer, end: number): Buffer {
+  return end >= bytes.length ? bytes : bytes.subarray(0, end);
+}
 
 /** The lease is gone as well: it holds the memory. */
 function withoutBytes(plan: WirePlan): WirePlan {

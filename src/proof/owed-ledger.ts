@@ -1,4 +1,4 @@
-import { type Lease, type Leased, leasedCopyOf, MAX_LEASED_BYTES } from '../fault/slabs.js';
+import { type Lease, leasedCopyOf } from '../fault/slabs.js';
 import type { Account } from './account.js';
 import type { Ledger } from './ledger.js';
 import { ledgerLine, ledgerOf } from './ledger-line.js';
@@ -48,21 +48,19 @@ export class OwedLedger implements Makeable {
 
 /** A ledger that is a line of the journal already: a thousand of them are nothing to the collector as they are there. */
 export class WrittenLedger implements Makeable {
-  private readonly line: Buffer | undefined;
-  private readonly leased: Leased | undefined;
+  private readonly written: Lease;
   private made: Ledger | undefined;
 
   constructor(line: Buffer) {
-    this.leased = line.length <= MAX_LEASED_BYTES ? leasedCopyOf(line) : undefined;
-    this.line = this.leased ? undefined : Buffer.from(line);
+    this.written = leasedCopyOf(line);
   }
 
   make(): Ledger {
-    this.made ??= JSON.parse(String(this.line ?? this.leased?.bytes)) as Ledger;
+    this.made ??= JSON.parse(String(this.written.bytes())) as Ledger;
     return this.made;
   }
 
   drop(): void {
-    this.leased?.lease.letGo();
+    this.written.letGo();
   }
 }

@@ -14,26 +14,24 @@ export interface Shelf {
   find(exchange: number): Ledger | undefined;
 }
 
-interface Kept {
-  readonly exchange: number;
-  readonly ledger: Makeable;
-}
-
 export function shelf(size: number): Shelf {
-  /** A ring: an array that is shifted is moved each time. */
-  const ring: Kept[] = [];
+  /** Rings, of one order: an array that is shifted is moved each time. */
+  const numbers: number[] = [];
+  const kept: Makeable[] = [];
   let oldest = 0;
   return {
     put: (exchange, ledger) => {
-      if (ring.length < size) {
-        ring.push({ exchange, ledger });
+      if (kept.length < size) {
+        numbers.push(exchange);
+        kept.push(ledger);
         return;
       }
-      ring[oldest]?.ledger.drop();
-      ring[oldest] = { exchange, ledger };
+      kept[oldest]?.drop();
+      numbers[oldest] = exchange;
+      kept[oldest] = ledger;
       oldest = (oldest + 1) % size;
     },
-    all: () => [...ring.slice(oldest), ...ring.slice(0, oldest)].map(({ ledger }) => ledger.make()),
-    find: (exchange) => ring.find((one) => one.exchange === exchange)?.ledger.make(),
+    all: () => [...kept.slice(oldest), ...kept.slice(0, oldest)].map((ledger) => ledger.make()),
+    find: (exchange) => kept[numbers.indexOf(exchange)]?.make(),
   };
 }

@@ -3,7 +3,10 @@ import { leasedCopyOf, MAX_LEASED_BYTES } from '../../src/fault/slabs.js';
 
 /** Bytes of their own kind, as many as fit into a slab many times over. */
 function copies(count: number) {
-  return Array.from({ length: count }, (_, n) => leasedCopyOf(Buffer.alloc(MAX_LEASED_BYTES, n % 100)));
+  return Array.from({ length: count }, (_, n) => {
+    const lease = leasedCopyOf(Buffer.alloc(MAX_LEASED_BYTES, n % 100));
+    return { lease, bytes: lease.bytes() };
+  });
 }
 
 function isStill(bytes: Buffer, n: number): boolean {
@@ -37,8 +40,18 @@ describe('memory that is used again', () => {
     expect(gone.length).toBeGreaterThan(20);
   });
 
+  it('is not shared by what is long, which stays as it is', () => {
+    const long = Buffer.alloc(MAX_LEASED_BYTES + 1, 7);
+    const lease = leasedCopyOf(long);
+    const bytes = lease.bytes();
+    lease.letGo();
+    copies(40);
+    expect(bytes.equals(long)).toBe(true);
+    expect(bytes.buffer).not.toBe(long.buffer);
+  });
+
   it('can be let go of no more often than it was held', () => {
-    const { lease } = leasedCopyOf(Buffer.alloc(10));
+    const lease = leasedCopyOf(Buffer.alloc(10));
     lease.letGo();
     expect(() => lease.letGo()).toThrow('more often');
   });

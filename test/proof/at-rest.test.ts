@@ -89,7 +89,8 @@ describe('the memory of an answer', () => {
 
   /** Books of an answer that rests once it has written so much, and the bytes as they were planned. */
   function restingBook(writtenBytes: number, options: { readonly history?: number } = {}) {
-    const { bytes, lease } = leasedCopyOf(WHOLE);
+    const lease = leasedCopyOf(WHOLE);
+    const bytes = lease.bytes();
     const steps = [
       { op: 'write', start: 0, end: writtenBytes },
       { op: 'teardown', kind: 'stall' },
