@@ -2,10 +2,11 @@ import type { Selection } from '../fault/script.js';
 import type { Lease } from '../fault/slabs.js';
 import { type WirePlan, writtenPart } from '../fault/wire-plan.js';
 import { headOf } from '../http/request.js';
-import { type Account, bodyFactsOf, sha256 as hashOf, type Intent, intentOf, lostOf, rounded } from './account.js';
+import { bodyFactsOf, sha256 as hashOf, type Intent, intentOf, lostOf } from './account.js';
 import type { Entry, ExchangeBooks, ExchangeEnd, OpenExchange } from './exchange-books.js';
 import { OwedLedger } from './owed-ledger.js';
 import type { ExchangeEvidence, ExchangeRecorder } from './recorder.js';
+import { type BookFacts, SettledAccount } from './settled-account.js';
 
 /** What a ledger is made of is kept up to this size until somebody asks for it; of what is longer it is made at once. */
 const MAX_LATER_BYTES = 16_384;
@@ -14,23 +15,23 @@ export function openExchange(exchange: number, entry: Entry, options: ExchangeBo
   return new Book(exchange, entry, options);
 }
 
-class Book implements OpenExchange {
+class Book implements OpenExchange, BookFacts {
   plan: WirePlan;
-  private readonly exchange: number;
+  readonly exchange: number;
   /** Given up at rest where no ledger is made. */
   private entry: Entry | undefined;
-  private readonly options: ExchangeBooks;
-  private readonly requestAtMs = Date.now();
-  private readonly startMs = performance.now();
+  readonly options: ExchangeBooks;
+  readonly requestAtMs = Date.now();
+  readonly startMs = performance.now();
   /** The ledger is made when somebody asks for it. */
   private readonly later: boolean;
   private intended: Intent | undefined;
   /** What was written, where that is kept; empty while it is the plan's own bytes, one behind the other. */
   private segments: Buffer[] | undefined;
   private keptBytes = 0;
-  private firstWriteMs: number | undefined;
-  private lastWriteMs: number | undefined;
-  private teardownMs: number | undefined;
+  firstWriteMs: number | undefined;
+  lastWriteMs: number | undefined;
+  teardownMs: number | undefined;
 
   constructor(exchange: number, entry: Entry, options: ExchangeBooks) {
     const plan = writtenPart(entry.plan);
@@ -93,7 +94,7 @@ class Book implements OpenExchange {
       lease?.letGo();
       return;
     }
-    const intent = this.intended ?? intentOf(plan, options.contentBlocks);
+    const intent = this.intent();
     // Paragraphs are looked for in the bytes.
     if (intent.blocks > 0) return;
     // Written out: what is made by spreads has a hidden class of its own each time (300 bytes, measured).
@@ -140,7 +141,7 @@ class Book implements OpenExchange {
     }
     const now = came !== undefined || !this.later;
     if (entry && options.wanted) {
-      options.settle(exchange, new OwedLedger(() => this.account(entry, end, endMs, seen), lease), now);
+      options.settle(exchange, new OwedLedger(new SettledAccount(this, entry, end, endMs, seen), lease), now);
     } else lease?.letGo();
     options.onBytes?.(seen.bytes, lostOf(seen));
   }
@@ -154,45 +155,9 @@ class Book implements OpenExchange {
     return whole && !this.options.capture ? this.plan.lease : undefined;
   }
 
-  private account(entry: Entry, end: ExchangeEnd, endMs: number, seen: ExchangeEvidence): Account {
-    const { options, exchange, plan } = this;
-    const { came, outcome, teardown, requestBytes } = end;
-    return {
-      exchange,
-      connection: entry.connection,
-      onConnection: entry.onConnection,
-      evidence: options.evidence,
-      head: entry.head,
-      request: entry.request,
-      body: entry.body,
-      requestBytes,
-      protocol: entry.protocol,
-      timeScale: options.timeScale,
-      selection: entry.selection,
-      generation: entry.generation,
-      droppedLanes: entry.droppedLanes,
-      state: entry.state,
-      countDelivered: options.countDelivered,
-      plan: came?.plan ?? plan,
-      intent: came?.intent ?? this.intended ?? intentOf(plan, options.contentBlocks),
-      upstream: came?.upstream,
-      seen,
-      outcome,
-      teardown,
-      redact: options.redact,
-      times: {
-        requestAt: timeOf(this.requestAtMs),
-        firstWriteMs: this.sinceStart(this.firstWriteMs),
-        lastWriteMs: this.sinceStart(this.lastWriteMs),
-        endMs: Math.max(0, rounded(endMs - this.startMs)),
-        clientEndMs: this.sinceStart(seen.clientEndAtMs),
-        teardownMs: this.sinceStart(this.teardownMs),
-      },
-    };
-  }
-
-  private sinceStart(ms: number | undefined): number | null {
-    return ms === undefined ? null : Math.max(0, rounded(ms - this.startMs));
+  intent(): Intent {
+    this.intended ??= intentOf(this.plan, this.options.contentBlocks);
+    return this.intended;
   }
 }
 
@@ -224,14 +189,6 @@ function withoutBody(entry: Entry, plan: WirePlan): Entry {
     state: entry.state,
     plan,
   };
-}
-
-/** Many exchanges begin in one millisecond. */
-let lastTime = { ms: 0, text: new Date(0).toISOString() };
-
-function timeOf(ms: number): string {
-  if (lastTime.ms !== ms) lastTime = { ms, text: new Date(ms).toISOString() };
-  return lastTime.text;
 }
 
 function isKeyed(selection: Selection): boolean {

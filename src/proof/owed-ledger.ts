@@ -6,43 +6,43 @@ import type { Makeable } from './shelf.js';
 
 /** The ledger of an exchange that has settled, and the line of the journal that tells the same; made when asked for. */
 export class OwedLedger implements Makeable {
-  private account: (() => Account) | undefined;
-  private given: Account | undefined;
+  private account: Account | undefined;
   private made: Ledger | undefined;
-  /** Of the bytes that the account is made of. */
+  /** Of the bytes that the account's intent is worked out of. */
   private lease: Lease | undefined;
 
-  /** `account` is called at most once, and `lease` let go of then. */
-  constructor(account: () => Account, lease: Lease | undefined) {
+  constructor(account: Account, lease: Lease | undefined) {
     this.account = account;
     this.lease = lease;
   }
 
   make(): Ledger {
-    if (!this.made) {
-      this.made = ledgerOf(this.take());
-      this.given = undefined;
-    }
+    this.made ??= ledgerOf(this.worked());
+    this.account = undefined;
     return this.made;
   }
 
   /** As the journal has it, until the next line is made. */
   line(): Buffer {
-    return this.made ? Buffer.from(JSON.stringify(this.made)) : ledgerLine(this.take());
+    return this.made ? Buffer.from(JSON.stringify(this.made)) : ledgerLine(this.worked());
   }
 
   drop(): void {
     this.account = undefined;
-    this.lease?.letGo();
-    this.lease = undefined;
+    this.letGo();
   }
 
-  private take(): Account {
-    if (this.given) return this.given;
-    if (!this.account) throw new Error('a ledger is made once, and not of one that was dropped');
-    this.given = this.account();
-    this.drop();
-    return this.given;
+  /** The account, which needs no bytes any more. */
+  private worked(): Account {
+    const { account } = this;
+    if (!account?.intent) throw new Error('a ledger is made once, and not of one that was dropped');
+    this.letGo();
+    return account;
+  }
+
+  private letGo(): void {
+    this.lease?.letGo();
+    this.lease = undefined;
   }
 }
 
