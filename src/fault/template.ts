@@ -1,5 +1,5 @@
+import { leasedCopyOf } from '../slabs.js';
 import { type StampRecipe, type Stamps, stampsFrom, stampWriter, widthOf } from '../sse/stamps.js';
-import { leasedCopyOf } from './slabs.js';
 import type { WirePlan } from './wire-plan.js';
 
 /**

@@ -1,6 +1,6 @@
+import type { Lease } from '../slabs.js';
 import type { Mark } from '../sse/mark.js';
 import type { Position } from './position.js';
-import type { Lease } from './slabs.js';
 import type { Teardown } from './spec.js';
 
 export type Step =

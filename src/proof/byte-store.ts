@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Lease } from '../fault/slabs.js';
+import type { Lease } from '../slabs.js';
 import { redactRawRequest } from './redact.js';
 
 /** The bytes of the newest exchanges, in memory, as far as they fit. */

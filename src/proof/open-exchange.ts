@@ -1,7 +1,7 @@
 import type { Selection } from '../fault/script.js';
-import type { Lease } from '../fault/slabs.js';
 import { type WirePlan, writtenPart } from '../fault/wire-plan.js';
 import { headOf } from '../http/request.js';
+import type { Lease } from '../slabs.js';
 import { bodyFactsOf, sha256 as hashOf, type Intent, intentOf, lostOf } from './account.js';
 import type { Entry, ExchangeBooks, ExchangeEnd, OpenExchange } from './exchange-books.js';
 import { OwedLedger } from './owed-ledger.js';

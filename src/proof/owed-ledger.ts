@@ -1,4 +1,4 @@
-import { type Lease, leasedCopyOf } from '../fault/slabs.js';
+import { type Lease, leasedCopyOf } from '../slabs.js';
 import type { Account } from './account.js';
 import type { Ledger } from './ledger.js';
 import { ledgerLine, ledgerOf } from './ledger-line.js';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { leasedCopyOf } from '../../src/fault/slabs.js';
 import type { FaultSpec } from '../../src/fault/spec.js';
 import type { FaultServerOptions } from '../../src/index.js';
+import { leasedCopyOf } from '../../src/slabs.js';
 import { type Served, serve } from '../support/server.js';
 import { post, type Witness, witness } from '../support/witness.js';
 import { BARE_HEAD, booksOf } from './ledgers.js';

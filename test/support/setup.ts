@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { poisonWhatIsLetGo } from '../../src/fault/slabs.js';
+import { poisonWhatIsLetGo } from '../../src/slabs.js';
 
 /** Random inputs are the same in each run; FC_SEED draws others. */
 fc.configureGlobal({ seed: Number(process.env.FC_SEED ?? 42) });

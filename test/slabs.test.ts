@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leasedCopyOf, MAX_LEASED_BYTES } from '../../src/fault/slabs.js';
+import { leasedCopyOf, MAX_LEASED_BYTES } from '../src/slabs.js';
 
 /** Bytes of their own kind, as many as fit into a slab many times over. */
 function copies(count: number) {
