@@ -4,7 +4,7 @@ import type { WirePlan } from './wire-plan.js';
 
 /**
  * A plan compiled once and stamped for each request: ids and times have a fixed width, so they are written over
- * those of the template. Compiling an answer of 20 events costs some 150 µs, stamping it 8 (bench/compile).
+ * those of the template. Compiling an answer of 20 events costs some 150 µs, stamping it 1.4 (bench/compile).
  */
 export interface PlanTemplate {
   readonly plan: WirePlan;

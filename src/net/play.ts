@@ -1,7 +1,6 @@
 import type { Step, WirePlan } from '../fault/wire-plan.js';
 
-/** What is played on a socket, and who is told of it. */
-
+/** How a play on a socket ended. */
 export interface PlayEnd {
   /** `done`: the plan was played to its end. Otherwise who ended it before. */
   readonly how: 'done' | 'client_closed' | 'server_closed';
@@ -13,6 +12,7 @@ export interface PlayEnd {
   readonly played?: WirePlan;
 }
 
+/** Who is told of a play, and asked for what it needs. */
 export interface PlayHooks {
   /** Just before the last thing that the client can see of this exchange: its last bytes, or its teardown. */
   onLast(): void;

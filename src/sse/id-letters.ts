@@ -1,7 +1,7 @@
 /**
  * The letters of ids, a pure function of a seed text. An answer needs some 80, and each has a seed of its own: a
  * generator of seedrandom makes its functions anew for each seed, 1.3 µs and a kilobyte, and draws once for a letter;
- * this takes 0.3 µs and an object (measured, bench/compile). What ids need is that two seeds have different ones, so the
+ * this takes 0.4 µs and an object (measured). What ids need is that two seeds have different ones, so the
  * state is 128 bits wide: the generator is Chris Doty-Humphrey's sfc32 (PractRand), the words of the seed are FNV-1a's
  * with four multipliers (draft-eastlake-fnv).
  */
